@@ -11,6 +11,8 @@
  * uses the parent's memory until it executes another program.
  */
 #include <errno.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +26,10 @@
 #include "park.h"
 #include "queue.h"
 
-#define MAPS 256 /* first guess at the mappings of a slot */
+#define MAPS	 256 /* first guess at the mappings of a slot */
+#define TRIES	 20  /* to stop threads while none has a lock of the heap */
+#define PROBE_MS 2   /* for which they wait to show that */
+#define FORK_MS	 100 /* for which they wait for a fork() */
 
 /*
  * Copies of the frames of one context: those of map[i] follow map[i - 1] in @copy. It and what
@@ -47,6 +52,8 @@ UNIC_OWN_VARIABLE static struct {
 	pthread_mutex_t lock; /* of unic_forks_off() */
 	struct unic_ctx *first;
 	struct unic_kept *kept; /* while a fork goes on */
+	bool held;		/* other threads wait until it is over */
+	sigset_t mask;		/* of the thread that forks, before */
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void unic_forks_off(void)
@@ -301,11 +308,43 @@ static void detach_ctx(struct unic_ctx *ctx)
 
 /* -------------------------------------------------------------- the handlers */
 
+/*
+ * Stop the other threads of a process whose heap may be in the slot, until the C library
+ * has the locks of its heap: what a child has of the heap is of one moment, parts that
+ * are copied here and parts that fork() copies. A thread with such a lock goes on, and all are
+ * stopped again. False: they run.
+ */
+static bool hold_others(void)
+{
+	int tries = TRIES;
+
+	while (tries-- && unic_park_hold(PROBE_MS) > 0) {
+		(void)mallinfo2(); /* takes each lock of the heap once */
+		if (unic_park_longer(FORK_MS))
+			return true;
+		unic_park_release();
+	}
+	return false;
+}
+
+static bool has_moved(void)
+{
+	const struct unic_ctx *ctx = all.first;
+
+	while (ctx && (ctx->forked || !ctx->moved))
+		ctx = ctx->next;
+	return ctx;
+}
+
 static void atfork_prepare(void)
 {
 	struct unic_ctx *ctx;
+	sigset_t mask;
 
+	unic_park_mask(&mask);
 	unic_forks_off();
+	all.mask = mask;
+	all.held = has_moved() && hold_others();
 	for (ctx = all.first; ctx; ctx = ctx->next) {
 		/* with the kernel module, the memory is private and inherited */
 		if (!ctx->forked && ctx->slot.fd >= 0 &&
@@ -326,11 +365,21 @@ static void free_all_kept(void)
 	}
 }
 
+static void end_fork(void)
+{
+	sigset_t mask = all.mask;
+
+	unic_forks_on();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
 static void atfork_parent(void)
 {
 	unic_absent_end();
+	if (all.held)
+		unic_park_release();
 	free_all_kept();
-	unic_forks_on();
+	end_fork();
 }
 
 static void atfork_child(void)
@@ -343,7 +392,7 @@ static void atfork_child(void)
 	unic_absent_end();
 	free_all_kept();
 	unic_park_forked();
-	unic_forks_on();
+	end_fork();
 }
 
 /* Register before the application does: prepare handlers run in reverse order, so the

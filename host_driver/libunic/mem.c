@@ -76,6 +76,7 @@ static struct unic_area *area_new(uint8_t *va, size_t bytes,
 static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 {
 	unic_forks_off();
+	ctx->moved |= a->moved;
 	a->next = ctx->areas;
 	__atomic_store_n(&ctx->areas, a, __ATOMIC_RELAXED);
 	unic_forks_on();

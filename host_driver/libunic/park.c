@@ -23,14 +23,18 @@
 
 #define PARK_MAX     256
 #define PARK_MS	     1000
-#define INNER_SIGNAL 33 /* SIGSETXID of the C library */
-#define MASK_BYTES   8	/* of the kernel's set of signals */
+#define HOLD_MS	     100 /* as PARK_MS, for who can do without */
+#define GONE_ON	     1	 /* in park.until_ns */
+#define INNER_SIGNAL 33	 /* SIGSETXID of the C library */
+#define MASK_BYTES   8	 /* of the kernel's set of signals */
 
 /* Signal handlers have no context but globals. */
 UNIC_OWN_VARIABLE static struct {
 	pthread_mutex_t lock;
 	uint32_t round;	 /* odd: park */
 	uint32_t parked; /* threads in the handler */
+	/* when they go on by themselves; 0: never; GONE_ON: one has */
+	uint64_t until_ns;
 	uint32_t places;
 	struct unic_park_at place[PARK_MAX]; /* the moving thread first */
 	/* what the C library does at INNER_SIGNAL; NULL: nothing */
@@ -39,8 +43,24 @@ UNIC_OWN_VARIABLE static struct {
 
 static long sys_futex(uint32_t *addr, int op, uint32_t val)
 {
-	return syscall(SYS_futex, addr, op | FUTEX_PRIVATE_FLAG, val, NULL,
-		       NULL, 0);
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	bool ends = op == FUTEX_WAIT &&
+		    __atomic_load_n(&park.until_ns, __ATOMIC_RELAXED);
+
+	return syscall(SYS_futex, addr, op | FUTEX_PRIVATE_FLAG, val,
+		       ends ? &nap : NULL, NULL, 0);
+}
+
+/* True if a parked thread has waited long enough. */
+static bool goes_on(void)
+{
+	uint64_t until = __atomic_load_n(&park.until_ns, __ATOMIC_ACQUIRE);
+
+	return until == GONE_ON ||
+	       (until && unic_now_ns() > until &&
+		__atomic_compare_exchange_n(&park.until_ns, &until, GONE_ON,
+					    false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE));
 }
 
 uint32_t unic_park_places(const struct unic_park_at **out)
@@ -73,7 +93,9 @@ static void on_park(int sig, siginfo_t *info, void *context)
 	if (round & 1) {
 		note_place();
 		__atomic_add_fetch(&park.parked, 1, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&park.round, __ATOMIC_ACQUIRE) == round)
+		while (__atomic_load_n(&park.round, __ATOMIC_ACQUIRE) ==
+			       round &&
+		       !goes_on())
 			sys_futex(&park.round, FUTEX_WAIT, round);
 		__atomic_sub_fetch(&park.parked, 1, __ATOMIC_RELEASE);
 	}
@@ -211,10 +233,10 @@ static int signal_new(int *told, int *n_told)
 }
 
 /* Have every other thread enter the handler. The list of threads is read until no new one
- * appears. -EBUSY: a thread did not come within PARK_MS. */
-static int stop_others(void)
+ * appears. Returns how many there are; -EBUSY: one did not come within @ms. */
+static int stop_others(uint32_t ms)
 {
-	uint64_t until = unic_now_ns() + PARK_MS * 1000000ull;
+	uint64_t until = unic_now_ns() + ms * 1000000ull;
 	struct timespec nap = { .tv_nsec = 100000 };
 	int told[PARK_MAX];
 	int n_told = 0;
@@ -226,7 +248,7 @@ static int stop_others(void)
 			return others;
 		if ((uint32_t)others ==
 		    __atomic_load_n(&park.parked, __ATOMIC_ACQUIRE))
-			return 0;
+			return others;
 		if (unic_now_ns() > until)
 			return -EBUSY;
 		nanosleep(&nap, NULL);
@@ -244,33 +266,81 @@ static void unpark_threads(void)
 		nanosleep(&nap, NULL);
 }
 
-int unic_park_run(int (*fn)(void *), void *arg)
+/* Stop the others within @ms, until @until_ns. As stop_others(). */
+static int begin_round(uint32_t ms, uint64_t until_ns)
 {
 	struct sigaction sa = { .sa_sigaction = on_park,
 				.sa_flags = SA_RESTART | SA_SIGINFO };
-	sigset_t all, old;
-	int err;
 
-	/* a handler of this thread would write to what is moved; two that move stop each other */
-	sigfillset(&all);
-	sigdelset(&all, UNIC_PARK_SIGNAL);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* a child gets the mappings of before the move, or those of after */
-	unic_forks_off();
 	pthread_mutex_lock(&park.lock);
 	sigfillset(&sa.sa_mask);
 	sigaction(UNIC_PARK_SIGNAL, &sa, NULL);
 	park.places = 0;
+	park.until_ns = until_ns;
 	note_place();
 	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
-	err = stop_others();
-	if (!err)
-		err = fn(arg);
+	return stop_others(ms);
+}
+
+static void end_round(void)
+{
 	unpark_threads();
 	pthread_mutex_unlock(&park.lock);
+}
+
+void unic_park_mask(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, UNIC_PARK_SIGNAL);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+int unic_park_run(int (*fn)(void *), void *arg)
+{
+	sigset_t old;
+	int err;
+
+	unic_park_mask(&old);
+	/* a child gets the mappings of before the move, or those of after */
+	unic_forks_off();
+	err = begin_round(PARK_MS, 0);
+	if (err >= 0)
+		err = fn(arg);
+	end_round();
 	unic_forks_on();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
+}
+
+int unic_park_hold(uint32_t ms)
+{
+	int others = begin_round(HOLD_MS, UINT64_MAX);
+
+	if (others > 0)
+		__atomic_store_n(&park.until_ns,
+				 unic_now_ns() + ms * 1000000ull,
+				 __ATOMIC_RELEASE);
+	else
+		end_round();
+	return others;
+}
+
+bool unic_park_longer(uint32_t ms)
+{
+	uint64_t until = __atomic_load_n(&park.until_ns, __ATOMIC_ACQUIRE);
+
+	return until != GONE_ON &&
+	       __atomic_compare_exchange_n(&park.until_ns, &until,
+					   unic_now_ns() + ms * 1000000ull,
+					   false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+void unic_park_release(void)
+{
+	end_round();
 }
 
 void unic_park_forked(void)

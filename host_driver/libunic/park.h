@@ -9,6 +9,7 @@
 #define UNIC_LIB_PARK_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Makes a thread wait. One that blocks it is parked by another signal. */
@@ -23,6 +24,17 @@ struct unic_park_at {
  * Returns its result, or -EBUSY: a thread does not come within a second; -EAGAIN: there are
  * too many. */
 int unic_park_run(int (*fn)(void *), void *arg);
+/** unic_park_mask() - block all signals but UNIC_PARK_SIGNAL: a handler of this thread would write
+ * to what is moved, and two that move stop each other. */
+void unic_park_mask(sigset_t *before);
+/** unic_park_hold() - stop the other threads, for @ms at most: then each goes on by itself, so
+ * that whoever waits for what it has locked gets that. Returns how many there are; -EBUSY, -EAGAIN: they
+ * run, as above. */
+int unic_park_hold(uint32_t ms);
+/** unic_park_longer() - false: one has gone on since; else none does for @ms from now on. */
+bool unic_park_longer(uint32_t ms);
+/** unic_park_release() - the end of unic_park_hold(). */
+void unic_park_release(void);
 /** unic_park_places() - amid unic_park_run(): where the threads are, this one first. Returns
  * how many. */
 uint32_t unic_park_places(const struct unic_park_at **out);

@@ -3,6 +3,7 @@
  * simulated. */
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -110,6 +111,12 @@ void *sys_mremap(void *at, size_t old, size_t bytes, int flags, ...)
 	(void)flags;
 	not_simulated("mremap()");
 	return at;
+}
+
+struct mallinfo2 sys_mallinfo2(void)
+{
+	not_simulated("mallinfo2()");
+	return (struct mallinfo2){ 0 };
 }
 
 int sys_sigaction(int sig, const struct sigaction *sa, struct sigaction *old)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -361,6 +362,67 @@ static void beside_threads(void)
 	IS(*first == *last && *first);
 }
 
+/* A heap in use: blocks of many sizes come and go. */
+static void use_heap(unsigned int rounds)
+{
+	void *kept[64] = { NULL };
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++) {
+		free(kept[i * 7 % 64]);
+		kept[i * 7 % 64] = malloc(1 + i * 37 % 3000);
+		IS(kept[i * 7 % 64]);
+	}
+	for (i = 0; i < 64; i++)
+		free(kept[i]);
+}
+
+static uint8_t *blocks[2]; /* of each thread's heap */
+static int taken;
+
+static void *heap_user(void *block)
+{
+	*(uint8_t **)block = malloc(BYTES);
+	IS(*(uint8_t **)block);
+	__atomic_add_fetch(&taken, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		use_heap(100);
+	free(*(uint8_t **)block);
+	return NULL;
+}
+
+/* Pages of the heaps of threads that go on using them, with the locks in the first page, are moved
+ * while a child is made, which uses its own. */
+static void heaps_of_threads(void)
+{
+	struct unic_mr *mr[2];
+	pthread_t t[2];
+	unsigned int i;
+	pid_t child;
+
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++)
+		OK(pthread_create(&t[i], NULL, heap_user, &blocks[i]));
+	while (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) < 2)
+		usleep(100);
+	for (i = 0; i < 2; i++)
+		mr[i] = reg(blocks[i]);
+	for (i = 0; i < 50; i++) {
+		child = fork();
+		IS(child >= 0);
+		if (!child) {
+			use_heap(1000);
+			_exit(0);
+		}
+		is_well(child);
+	}
+	for (i = 0; i < 2; i++)
+		OK(unic_dereg_mr(mr[i]));
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++)
+		OK(pthread_join(t[i], NULL));
+}
+
 static void other_programs(void)
 {
 	char *argv[] = { "true", NULL };
@@ -391,6 +453,8 @@ int main(int argc, char **argv)
 		own_bss();
 	other_programs();
 	beside_threads();
+	if (argc == 3)
+		heaps_of_threads();
 	unic_close(ctx);
 	puts("ok");
 	return 0;

@@ -335,6 +335,127 @@ static void a_child_has_locks(void **state)
 	munmap(mem, PAGE);
 }
 
+/* Never is the one in @words[0] more than one ahead of the other, or behind it. */
+static void *count_apart(void *arg)
+{
+	volatile uint32_t **words = arg;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		(*words[0])++;
+		(*words[1])++;
+	}
+	return NULL;
+}
+
+/* What a child has of memory in the slot is of the moment at which it gets the rest. */
+static void a_child_is_of_one_moment(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1), *rest = own_pages(NULL, 1);
+	volatile uint32_t *words[2] = { (void *)mem, (void *)rest };
+	struct unic_mr *mr;
+	pthread_t other;
+	struct rig r;
+	pid_t child;
+	int i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, mem, PAGE);
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&other, NULL, count_apart, words), 0);
+	for (i = 0; i < 10; i++) {
+		while (*words[1] < 1000u * (uint32_t)i)
+			usleep(100);
+		child = fork();
+		if (!child)
+			_exit(*words[0] - *words[1] > 1);
+		assert_int_equal(status_of(child), 0);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	munmap(mem, PAGE);
+	munmap(rest, PAGE);
+}
+
+static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER;
+
+static void *keep_locked(void *arg)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&locked);
+		usleep(2000);
+		pthread_mutex_unlock(&locked);
+	}
+	return arg;
+}
+
+static bool locks;
+
+static void lock_it(void)
+{
+	if (locks) {
+		pthread_mutex_lock(&locked);
+		pthread_mutex_unlock(&locked);
+	}
+}
+
+/* libunic is a part of this program, and has no priority. */
+static __attribute__((constructor(101))) void come_first(void)
+{
+	pthread_atfork(lock_it, NULL, NULL);
+}
+
+/* alarm() is no end of a thread that blocks signals. */
+static timer_t kill_after(time_t seconds)
+{
+	const struct itimerspec at = { .it_value.tv_sec = seconds };
+	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL,
+				.sigev_signo = SIGKILL };
+	timer_t timer;
+
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &end, &timer), 0);
+	assert_int_equal(timer_settime(timer, 0, &at, NULL), 0);
+	return timer;
+}
+
+/* A handler that was there before those of libunic runs while other threads wait, for what one of
+ * them has: it gets that. */
+static void a_fork_waits_for_threads(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1);
+	struct unic_mr *mr;
+	pthread_t other;
+	struct rig r;
+	timer_t end;
+	int i;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, mem, PAGE);
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&other, NULL, keep_locked, NULL), 0);
+	end = kill_after(30);
+	for (i = 0; i < 4; i++) {
+		pid_t child;
+
+		mem[0] = (uint8_t)i;
+		locks = true;
+		child = fork();
+		locks = false;
+		if (!child)
+			_exit(mem[0] != i);
+		assert_int_equal(status_of(child), 0);
+	}
+	timer_delete(end);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	munmap(mem, PAGE);
+}
+
 static volatile int handled;
 
 static void on_fault(int sig)
@@ -473,6 +594,8 @@ int main(void)
 		WITH_DRIVER(signals_wait),
 		WITH_DRIVER(a_child_has_copies),
 		WITH_DRIVER(a_child_has_locks),
+		WITH_DRIVER(a_child_is_of_one_moment),
+		WITH_DRIVER(a_fork_waits_for_threads),
 		cmocka_unit_test(signals_are_the_programs),
 		WITH_DRIVER(text_and_own_data_are_not),
 		WITH_DRIVER(a_file_that_ends_is_not),
