@@ -484,28 +484,29 @@ static bool is_range_allocated(struct unic_ctx *ctx, const uint8_t *va,
 
 /* ------------------------------------------------------------------ moving */
 
+/* Of half a move the frames are kept; those that memory does not lie in go at the next sweep. */
 static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 {
 	size_t n = bytes / UNIC_PAGE;
 	struct unic_run *runs = calloc(n, sizeof(*runs));
-	struct unic_area *a;
+	struct unic_area *a = NULL;
+	bool half = false;
 	int err;
 
 	if (!runs)
 		return unic_fail(-ENOMEM, "out of memory");
 	err = fill_frames(ctx, va, bytes, 12, runs, false);
-	a = err ? NULL : area_new(va, bytes, runs);
-	if (!err)
-		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n)
+	if (!err) {
+		a = area_new(va, bytes, runs);
+		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n, &half)
 			: -ENOMEM;
-	else
-		n = 0;
-	if (!err)
+		if (err && !half)
+			unic_frames_put(ctx, va, bytes);
+	}
+	if (!err || half)
 		add_area(ctx, a);
 	else
 		free(a);
-	if (err && n)
-		unic_frames_put(ctx, va, bytes);
 	free(runs);
 	return err;
 }

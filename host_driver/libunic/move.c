@@ -306,6 +306,7 @@ struct move {
 	const struct unic_run *runs;
 	size_t n_runs;
 	uint8_t *spare; /* @bytes of private memory, for an undo */
+	bool half;	/* some pages are frames, for good */
 	struct map_scan scan;
 };
 
@@ -327,8 +328,9 @@ static int fill_runs(const struct move *m)
 	return 0;
 }
 
-/* Make all of the pages private memory again, after some were replaced. */
-static void undo_replace_pages(struct move *m)
+/* Make all of the pages private memory again, after some were replaced. False: it cannot be
+ * done, as near the limit of mappings of a process. */
+static bool undo_replace_pages(struct move *m)
 {
 	uint8_t *at = m->spare;
 	size_t i;
@@ -339,11 +341,11 @@ static void undo_replace_pages(struct move *m)
 		if (pread(m->slot->fd, at, bytes,
 			  unic_slot_at(m->slot, m->runs[i].page)) !=
 		    (ssize_t)bytes)
-			return;
+			return false;
 		at += bytes;
 	}
-	mremap(m->spare, m->bytes, m->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-	       m->va);
+	return mremap(m->spare, m->bytes, m->bytes,
+		      MREMAP_MAYMOVE | MREMAP_FIXED, m->va) == m->va;
 }
 
 static int map_frames(struct move *m)
@@ -358,7 +360,7 @@ static int map_frames(struct move *m)
 			 MAP_SHARED | MAP_FIXED, m->slot->fd,
 			 unic_slot_at(m->slot, m->runs[i].page)) ==
 		    MAP_FAILED) {
-			undo_replace_pages(m);
+			m->half = !undo_replace_pages(m) && va > m->va;
 			return -ENOMEM;
 		}
 		va += bytes;
@@ -455,7 +457,7 @@ static int fail_move(const struct move *m, int err)
 }
 
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
-		 const struct unic_run *runs, size_t n_runs)
+		 const struct unic_run *runs, size_t n_runs, bool *half)
 {
 	struct move m = { .slot = slot,
 			  .va = va,
@@ -468,6 +470,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 
 	unic_own_data_find(&m.scan.own);
 	err = unic_park_run(replace_pages, &m);
+	*half = m.half;
 	return err ? fail_move(&m, err) : 0;
 }
 

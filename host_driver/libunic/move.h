@@ -24,10 +24,11 @@ void *unic_map_apart(size_t bytes);
 /**
  * unic_move_in() - replace the private pages at @va by the frames of @runs, with
  * the same contents, while no other thread runs. -EACCES memory that cannot be
- * moved, -EFAULT none, -EBUSY a thread does not stop, -ENOMEM.
+ * moved, -EFAULT none, -EBUSY a thread does not stop, -ENOMEM. @half: nevertheless some of the
+ * pages are frames now.
  */
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
-		 const struct unic_run *runs, size_t n_runs);
+		 const struct unic_run *runs, size_t n_runs, bool *half);
 /** unic_move_out() - the reverse, for every frame of the slot that is mapped in
  * [@from, @to), wherever it was moved in: private anonymous pages with the same
  * contents and protection. What is mapped there but is not the slot's is left

@@ -35,6 +35,21 @@ void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
 	return __real_mmap(at, bytes, prot, flags, fd, off);
 }
 
+/* As at the limit of mappings of a process. */
+static bool no_mremap;
+
+void *__real_mremap(void *at, size_t bytes, size_t to, int flags, void *where);
+void *__wrap_mremap(void *at, size_t bytes, size_t to, int flags, void *where);
+
+void *__wrap_mremap(void *at, size_t bytes, size_t to, int flags, void *where)
+{
+	if (no_mremap) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mremap(at, bytes, to, flags, where);
+}
+
 /* Memory for a context that can be moved, as that of the heap can without sanitizers. */
 static void *ctx_pages;
 
@@ -585,6 +600,40 @@ static void half_a_move_is_undone(void **state)
 	close(fd);
 }
 
+/* One that cannot be undone keeps the frames that memory lies in: nobody else may have them. */
+static void half_a_move_keeps_its_frames(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 4);
+	struct unic_mr_attr attr = { .addr = mem, .length = 4 * PAGE };
+	struct unic_mr *mr;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&r);
+	for (i = 0; i < 4; i++)
+		mem[i * PAGE] = (uint8_t)(1 + i);
+	fail_at = 3;
+	no_mremap = true;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -ENOMEM);
+	no_mremap = false;
+	assert_int_equal(drv.freed, 0);
+	assert_false(is_anonymous(mem + PAGE));
+	assert_true(is_anonymous(mem + 2 * PAGE));
+	for (i = 0; i < 4; i++)
+		assert_int_equal(mem[i * PAGE], 1 + i);
+	mr = reg(&r, mem, 4 * PAGE);
+	assert_int_equal(drv.freed, 2); /* those of no memory */
+	mem[3 * PAGE] = 9;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 9);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(mem[i * PAGE], 1 + i);
+	assert_true(is_anonymous(mem) && is_anonymous(mem + 3 * PAGE));
+	munmap(mem, 4 * PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -600,6 +649,7 @@ int main(void)
 		WITH_DRIVER(text_and_own_data_are_not),
 		WITH_DRIVER(a_file_that_ends_is_not),
 		WITH_DRIVER(half_a_move_is_undone),
+		WITH_DRIVER(half_a_move_keeps_its_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
