@@ -18,7 +18,6 @@
 
 #define PAGE_SEEN \
 	(1u << 31) /* in unic_area.page: the kernel has it mapped there */
-#define MAPS 64
 
 struct unic_area {
 	struct unic_area *next;
@@ -327,6 +326,7 @@ static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
  * of an area are still mapped.
  */
 struct sweep {
+	struct unic_ctx *ctx;
 	uint8_t *mapped; /* a bit per page of the slot: has a mapping */
 	bool strays;	 /* frames are mapped at addresses of no area */
 };
@@ -347,36 +347,25 @@ static void mark_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
 		s->strays = true;
 }
 
-static void mark_map(struct unic_ctx *ctx, struct sweep *s,
-		     const struct unic_slot_map *m)
+static bool mark_map(void *arg, const struct unic_slot_map *m)
 {
+	struct sweep *s = arg;
 	uint32_t i;
 
 	for (i = 0; i < m->bytes / UNIC_PAGE; i++)
-		mark_page(ctx, s, m->va + (size_t)i * UNIC_PAGE, m->page + i);
+		mark_page(s->ctx, s, m->va + (size_t)i * UNIC_PAGE,
+			  m->page + i);
+	return true;
 }
 
-static int mark_slot_maps(struct unic_ctx *ctx, struct sweep *s)
+static int mark_slot_maps(struct sweep *s)
 {
-	struct unic_slot_map *map = calloc(MAPS, sizeof(*map));
-	const uint8_t *at = NULL;
-	int n;
-	int i;
+	int err = unic_slot_each(&s->ctx->slot, NULL, (void *)UINTPTR_MAX,
+				 mark_map, s);
 
-	if (!map)
-		return unic_fail(-ENOMEM, "out of memory");
-	do {
-		n = unic_slot_maps(&ctx->slot, at, (void *)UINTPTR_MAX, map,
-				   MAPS);
-		for (i = 0; i < n; i++)
-			mark_map(ctx, s, &map[i]);
-		if (n > 0)
-			at = map[n - 1].va + map[n - 1].bytes;
-	} while (n == MAPS);
-	free(map);
-	return n < 0 ? unic_fail(n, "/proc/self/maps cannot be read: %s",
-				 strerror(-n))
-		     : 0;
+	return err ? unic_fail(err, "/proc/self/maps cannot be read: %s",
+			       strerror(-err))
+		   : 0;
 }
 
 static bool is_page_marked(const struct unic_area *a, size_t i)
@@ -443,6 +432,7 @@ static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
 static int sweep_areas(struct unic_ctx *ctx, bool *strays)
 {
 	struct sweep s = {
+		.ctx = ctx,
 		.mapped = calloc(ctx->attr.slot_bytes / UNIC_PAGE / 8 + 1, 1)
 	};
 	struct unic_area *a;
@@ -451,7 +441,7 @@ static int sweep_areas(struct unic_ctx *ctx, bool *strays)
 
 	if (!s.mapped)
 		return unic_fail(-ENOMEM, "out of memory");
-	err = mark_slot_maps(ctx, &s);
+	err = mark_slot_maps(&s);
 	for (a = ctx->areas; a && !err; a = a->next) {
 		if (a->moved)
 			err = split_area(a);

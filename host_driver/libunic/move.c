@@ -244,8 +244,8 @@ struct slot_scan {
 	uintptr_t at, end;
 	const struct unic_slot *slot;
 	struct stat file;
-	struct unic_slot_map *out;
-	int n, max;
+	bool (*fn)(void *arg, const struct unic_slot_map *m);
+	void *arg;
 };
 
 /* A mapping may go on beyond what is looked at: the kernel makes one of two that meet, in memory
@@ -265,28 +265,51 @@ static bool slot_map(void *arg, const struct map_line *m)
 		return false;
 	if (page < UNIC_SLOT_FRAMES || page >= s->slot->pages)
 		return true; /* not a frame: pages of the library */
-	s->out[s->n] = (struct unic_slot_map){
-		.va = (uint8_t *)from,
-		.bytes = min_at(m->to, s->end) - from,
-		.page = (uint32_t)page,
-		.prot = (m->perms[0] == 'r' ? PROT_READ : 0) |
-			(m->perms[1] == 'w' ? PROT_WRITE : 0) |
-			(m->perms[2] == 'x' ? PROT_EXEC : 0),
-	};
-	return ++s->n < s->max;
+	return s->fn(s->arg,
+		     &(struct unic_slot_map){
+			     .va = (uint8_t *)from,
+			     .bytes = min_at(m->to, s->end) - from,
+			     .page = (uint32_t)page,
+			     .prot = (m->perms[0] == 'r' ? PROT_READ : 0) |
+				     (m->perms[1] == 'w' ? PROT_WRITE : 0) |
+				     (m->perms[2] == 'x' ? PROT_EXEC : 0),
+		     });
+}
+
+int unic_slot_each(const struct unic_slot *slot, const uint8_t *from,
+		   const uint8_t *to,
+		   bool (*fn)(void *arg, const struct unic_slot_map *m),
+		   void *arg)
+{
+	struct slot_scan s = { .at = (uintptr_t)from,
+			       .end = (uintptr_t)to,
+			       .slot = slot,
+			       .fn = fn,
+			       .arg = arg };
+
+	return fstat(slot->fd, &s.file) ? -errno : each_map(slot_map, &s);
+}
+
+struct listed {
+	struct unic_slot_map *out;
+	int n, max;
+};
+
+static bool list_map(void *arg, const struct unic_slot_map *m)
+{
+	struct listed *l = arg;
+
+	l->out[l->n] = *m;
+	return ++l->n < l->max;
 }
 
 int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 		   const uint8_t *to, struct unic_slot_map *out, int max)
 {
-	struct slot_scan s = { .at = (uintptr_t)from,
-			       .end = (uintptr_t)to,
-			       .slot = slot,
-			       .out = out,
-			       .max = max };
-	int err = fstat(slot->fd, &s.file) ? -errno : each_map(slot_map, &s);
+	struct listed l = { .out = out, .max = max };
+	int err = unic_slot_each(slot, from, to, list_map, &l);
 
-	return err ? err : s.n;
+	return err ? err : l.n;
 }
 
 /* ------------------------------------------------------------- the moving */

@@ -49,4 +49,11 @@ struct unic_slot_map {
 int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 		   const uint8_t *to, struct unic_slot_map *out, int max);
 
+/** unic_slot_each() - call @fn for each of them, from one reading of the list, until it returns
+ * false. 0, or -errno. */
+int unic_slot_each(const struct unic_slot *slot, const uint8_t *from,
+		   const uint8_t *to,
+		   bool (*fn)(void *arg, const struct unic_slot_map *m),
+		   void *arg);
+
 #endif /* UNIC_LIB_MOVE_H */

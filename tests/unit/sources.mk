@@ -98,7 +98,7 @@ PARTS_test_kio_write = tests/unit/host/test_kio_write.c $(KIO_RIG) driver.a rig.
 LIBUNIC_RIG := tests/unit/host/libunic_rig.c libunic.a
 PARTS_test_libunic_context = tests/unit/host/test_libunic_context.c $(LIBUNIC_RIG)
 PARTS_test_libunic_data    = tests/unit/host/test_libunic_data.c $(LIBUNIC_RIG)
-WRAP_test_libunic_data     := --for-linker=--wrap=mmap --for-linker=--wrap=mremap --for-linker=--wrap=calloc --for-linker=--wrap=free
+WRAP_test_libunic_data     := --for-linker=--wrap=mmap --for-linker=--wrap=mremap --for-linker=--wrap=open --for-linker=--wrap=calloc --for-linker=--wrap=free
 PARTS_test_libunic_desc    = tests/unit/host/test_libunic_desc.c $(LIBUNIC_RIG)
 PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
 PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RIG)

@@ -55,8 +55,11 @@ MUTATIONS = (
      "\tcopy = mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,\n"
      "\t\t    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);\n",
      "move: the context is read while its page is away", "test_libunic_memory"),
-    (LIB + "move.c", "\t\t.bytes = min_at(m->to, s->end) - from,\n", "\t\t.bytes = min_at(m->to, m->to) - from,\n",
+    (LIB + "move.c", ".bytes = min_at(m->to, s->end) - from,", ".bytes = min_at(m->to, m->to) - from,",
      "move: a neighbour that is registered is moved out, too", "test_libunic_data"),
+    (LIB + "mem.c", "\tint err = unic_slot_each(",
+     "\tint err = unic_slot_each(&s->ctx->slot, NULL, (void *)UINTPTR_MAX, mark_map, s) + unic_slot_each(",
+     "memory: the list of mappings is read again and again", "test_libunic_data"),
     (LIB + "move.c", "\tif (!strcmp(s->why, NOT_MAPPED))\n", "\tif (0)\n",
      "move: no memory is memory of a kind", "test_libunic_memory"),
     (LIB + "move.c", "\tif (!strncmp(m->path, \"/anon_hugepage\", 14))\n", "\tif (m->inode)\n",

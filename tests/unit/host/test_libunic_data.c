@@ -50,6 +50,18 @@ void *__wrap_mremap(void *at, size_t bytes, size_t to, int flags, void *where)
 	return __real_mremap(at, bytes, to, flags, where);
 }
 
+/* How often the list of mappings was read. */
+static uint32_t lists_read;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	lists_read += !strcmp(path, "/proc/self/maps");
+	return __real_open(path, flags, 0600);
+}
+
 /* Memory for a context that can be moved, as that of the heap can without sanitizers. */
 static void *ctx_pages;
 
@@ -189,6 +201,23 @@ static void idle_data_makes_room(void **state)
 	munmap(mem, 3 * PAGE);
 	munmap(other, 2 * PAGE);
 	close(fd);
+}
+
+/* What a registration reads of the list of mappings does not grow with their square. */
+static void mappings_are_read_once(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 201);
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, mem, 200); /* as many mappings */
+	lists_read = 0;
+	move_in(&r, mem + 200 * PAGE, 1);
+	assert_int_equal(lists_read,
+			 2); /* what is in the slot, and what moves */
+	rig_down(&r);
+	munmap(mem, 201 * PAGE);
 }
 
 /* Two pages that are neighbours in memory and in the slot are one mapping to the kernel. What is
@@ -639,6 +668,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(data_and_bss_are_moved),
 		WITH_DRIVER(idle_data_makes_room),
+		WITH_DRIVER(mappings_are_read_once),
 		WITH_DRIVER(a_neighbour_stays),
 		WITH_DRIVER(signals_wait),
 		WITH_DRIVER(a_child_has_copies),
