@@ -16,6 +16,7 @@
 #include "mem.h"
 #include "mend_thread.h"
 #include "move.h"
+#include "mr.h"
 #include "nics.h"
 #include "owed.h"
 #include "patience.h"
@@ -371,11 +372,54 @@ static void query_info(struct unic_ctx *ctx)
 	ctx->attr.features = unic_from_le64(info.features);
 }
 
+/* The NIC has no more part in memory of a closed context that stays in the slot. */
+static void end_regions(struct unic_ctx *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; i < UNIC_MR_HANDLES; i++)
+		if (ctx->region[i])
+			unic_mem_region_drop(&ctx->region[i]->mr);
+}
+
+/* Free @ctx. Where memory cannot be moved out of the slot, as while a thread runs on it, the context
+ * stays, and the slot is this process's: a driver that hears of its end gives the frames to others. */
+static void end_ctx(struct unic_ctx *ctx)
+{
+	if (unic_mem_fini(ctx)) {
+		unic_event_fini(ctx);
+		ctx_free(ctx);
+		return;
+	}
+	end_regions(ctx);
+	unic_forks_off();
+	ctx->left = true;
+	unic_forks_on();
+}
+
+/* Free contexts that were left so, where that is possible now. */
+static void end_left(void)
+{
+	struct unic_ctx *ctx;
+
+	unic_forks_off();
+	ctx = unic_ctx_first();
+	while (ctx && !ctx->left)
+		ctx = ctx->next;
+	if (ctx)
+		ctx->left = false;
+	unic_forks_on();
+	if (ctx)
+		end_ctx(ctx);
+}
+
 static int open_once(const char *socket, bool kept, struct unic_ctx **out)
 {
-	struct unic_ctx *ctx = ctx_new();
+	struct unic_ctx *ctx;
 	int err;
 
+	end_left();
+	ctx = ctx_new();
 	if (!ctx)
 		return unic_fail(-ENOMEM, "out of memory");
 	ctx->kept = kept;
@@ -444,9 +488,7 @@ void unic_close(struct unic_ctx *ctx)
 	if (!ctx)
 		return;
 	unic_mender_fini(ctx);
-	unic_mem_fini(ctx);
-	unic_event_fini(ctx);
-	ctx_free(ctx);
+	end_ctx(ctx);
 }
 
 void unic_query(const struct unic_ctx *ctx, struct unic_attr *out)

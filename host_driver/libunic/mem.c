@@ -568,22 +568,31 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
 	return err;
 }
 
-void unic_mem_fini(struct unic_ctx *ctx)
+/* Unmap what unic_alloc() gave: unic_move_out() makes private what is mapped. */
+static void drop_allocated(struct unic_ctx *ctx)
 {
-	bool moved = false;
+	struct unic_area **p = &ctx->areas;
+
+	while (*p) {
+		if ((*p)->moved)
+			p = &(*p)->next;
+		else
+			remove_area(p);
+	}
+}
+
+bool unic_mem_fini(struct unic_ctx *ctx)
+{
 	struct unic_area *a;
 
-	/* unic_move_out() makes what is mapped private: unmap unic_alloc()'s first */
-	for (a = ctx->areas; a; a = a->next) {
-		moved |= a->moved;
-		if (!a->moved)
-			unmap_area(a);
-	}
-	if (moved && !ctx->forked)
-		unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX);
+	drop_allocated(ctx);
+	if (ctx->areas && !ctx->forked &&
+	    unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX))
+		return false;
 	while ((a = ctx->areas)) {
 		__atomic_store_n(&ctx->areas, a->next, __ATOMIC_RELAXED);
 		free(a);
 	}
 	pthread_mutex_destroy(&ctx->mem_lock);
+	return true;
 }

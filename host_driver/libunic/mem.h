@@ -7,8 +7,9 @@
 
 /** unic_mem_init() - initialise the lock of areas; there is no area. Returns 0. */
 int unic_mem_init(struct unic_ctx *ctx);
-/** unic_mem_fini() - unmap allocated memory and move back memory that was moved in. */
-void unic_mem_fini(struct unic_ctx *ctx);
+/** unic_mem_fini() - unmap allocated memory and move back memory that was moved in. False, with words:
+ * that lies in the slot still, and the call can be repeated. */
+bool unic_mem_fini(struct unic_ctx *ctx);
 /** unic_mem_cover() - make all of [@addr, @addr + @len) frames of the slot; private
  * pages in it are moved in (MEMORY.md section 9). 0, or -errno with words as
  * unic_reg_mr(). */

@@ -142,7 +142,9 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms);
 
 /**
  * unic_close() - detach from the NIC. Everything still open ends, its memory is unmapped:
- * pointers from unic_alloc() die. The context is freed.
+ * pointers from unic_alloc() die. The context is freed. Where memory that was registered cannot be
+ * moved out of the slot, as while a thread has it for its stack, the process keeps the slot until
+ * it opens a context again, or ends.
  */
 void unic_close(struct unic_ctx *ctx);
 

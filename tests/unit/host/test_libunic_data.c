@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -663,6 +664,53 @@ static void half_a_move_keeps_its_frames(void **state)
 	munmap(mem, 4 * PAGE);
 }
 
+static void *sleep_until_stop(void *arg)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		usleep(1000);
+	return arg;
+}
+
+static bool has_hung_up(void)
+{
+	struct pollfd pfd = { .fd = drv.sock, .events = POLLRDHUP };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/* What cannot be moved out when its context is closed stays the process's, and goes later. */
+static void the_slot_stays_with_a_stack(void **state)
+{
+	uint8_t *stack = own_pages(NULL, 64);
+	struct unic_ctx *none;
+	pthread_attr_t attr;
+	struct rig r;
+	pthread_t t;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, stack, 64);
+	reg(&r, stack, PAGE);
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, 64 * PAGE);
+	assert_int_equal(pthread_create(&t, &attr, sleep_until_stop, NULL), 0);
+	pthread_attr_destroy(&attr);
+	assert_int_equal(unic_destroy_qp(r.qp), 0);
+	assert_int_equal(unic_destroy_cq(r.cq), 0);
+	drv.deregs = 0;
+	unic_close(r.ctx);
+	assert_false(has_hung_up());
+	assert_int_equal(drv.deregs, 1);
+	assert_int_equal(unic_free_pd(r.pd), 0);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_true(unic_open("/nowhere", &none) < 0);
+	assert_true(has_hung_up());
+	assert_true(is_anonymous(stack));
+	munmap(stack, 64 * PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -680,6 +728,7 @@ int main(void)
 		WITH_DRIVER(a_file_that_ends_is_not),
 		WITH_DRIVER(half_a_move_is_undone),
 		WITH_DRIVER(half_a_move_keeps_its_frames),
+		WITH_DRIVER(the_slot_stays_with_a_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
