@@ -1,29 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* own_data.c - see own_data.h. Secret: how the loader names those libraries. */
+/* own_data.c - see own_data.h. Secret: by which addresses those libraries are known. */
 #define _GNU_SOURCE
 #include "own_data.h"
 
+#include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "priv.h"
 
 /* In the object that libunic is in. */
 static const char here;
 
-static bool has_own_name(const char *path)
-{
-	static const char *const begins[] = { "libunic", "libc.", "libpthread.",
-					      "ld-" };
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	size_t i;
-
-	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (!strncmp(name, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
+/* Calls of libunic that are made while memory moves: whoever has them runs then, the C library or
+ * what is preloaded before it. */
+static void *const calls[] = {
+	(void *)close,
+	(void *)madvise,
+	(void *)mmap,
+	(void *)mprotect,
+	(void *)mremap,
+	(void *)munmap,
+	(void *)nanosleep,
+	(void *)open,
+	(void *)pread,
+	(void *)pthread_self,
+	(void *)pwrite,
+	(void *)read,
+	(void *)sigaction,
+	(void *)snprintf,
+	(void *)syscall,
+	(void *)strncpy,
+	(void *)clock_gettime,
+	(void *)pthread_sigmask,
+	(void *)pthread_mutex_lock,
+};
 
 static bool holds(const struct dl_phdr_info *info, const void *p)
 {
@@ -36,6 +56,33 @@ static bool holds(const struct dl_phdr_info *info, const void *p)
 		if (ph->p_type == PT_LOAD && at - ph->p_vaddr < ph->p_memsz)
 			return true;
 	}
+	return false;
+}
+
+/* The loader is where the kernel put it, or where a program is that was started by its name. */
+static bool is_loader(const struct dl_phdr_info *info)
+{
+	uintptr_t at = getauxval(AT_BASE);
+
+	return at ? info->dlpi_addr == at
+		  : holds(info, (void *)(uintptr_t)_r_debug.r_ldbase);
+}
+
+/* The program has the address of a call of its own where it is not position-independent: what it
+ * has is not for that the C library's. */
+static bool is_own_object(const struct dl_phdr_info *info)
+{
+	size_t i;
+
+	if (holds(info, &here))
+		return true;
+	if (!*info->dlpi_name)
+		return false;
+	if (is_loader(info) || holds(info, gnu_get_libc_version()))
+		return true;
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (holds(info, calls[i]))
+			return true;
 	return false;
 }
 
@@ -56,7 +103,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *own)
 	unsigned int i;
 
 	(void)size;
-	if (!holds(info, &here) && (program || !has_own_name(info->dlpi_name)))
+	if (!is_own_object(info))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * own_data.h - data of the libraries that run where memory is moved, and in a child of fork()
- * before it has its copies of what was moved: libunic, what is preloaded with it, the C
- * library and the loader. That memory stays where it is.
+ * before it has its copies of what was moved: libunic, the C library, whoever is preloaded before
+ * that and has its calls, and the loader. That memory stays where it is.
  */
 #ifndef UNIC_LIB_OWN_DATA_H
 #define UNIC_LIB_OWN_DATA_H

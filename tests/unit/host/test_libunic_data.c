@@ -4,7 +4,9 @@
  * beside them, is moved into the slot and back, whatever the program does meanwhile.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -558,6 +560,32 @@ static void is_refused(struct rig *r, const void *mem, const char *why,
 		fail_msg("%s", unic_last_error());
 }
 
+/* A library that is loaded: its path, and the last page of its data. */
+struct object {
+	const char *name;
+	char path[256];
+	uint8_t *last;
+};
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object *o = arg;
+	unsigned int i;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, o->name))
+		return 0;
+	snprintf(o->path, sizeof(o->path), "%s", info->dlpi_name);
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t end = info->dlpi_addr + ph->p_vaddr + ph->p_memsz;
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_W)
+			o->last = (uint8_t *)((end - 1) & ~(PAGE - 1ul));
+	}
+	return 1;
+}
+
 static int initialised = 1;
 
 /* What runs, what may not be written, and the data of what moves; the error names it. */
@@ -565,6 +593,7 @@ static void text_and_own_data_are_not(void **state)
 {
 	int fd = memfd_create("program", MFD_CLOEXEC);
 	uint8_t *ro = map_data(fd, 1, PROT_READ);
+	struct object loader = { .name = "/ld-" };
 	struct rig r;
 
 	(void)state;
@@ -578,9 +607,47 @@ static void text_and_own_data_are_not(void **state)
 		   "test_libunic_data");
 	/* the struct, of the C library */
 	is_refused(&r, stdout, "data of a library that moves it", "libc.so");
+	assert_int_equal(dl_iterate_phdr(find_object, &loader), 1);
+	is_refused(&r, loader.last, "data of a library that moves it", "");
 	rig_down(&r);
 	munmap(ro, 3 * PAGE);
 	close(fd);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	char buf[4096];
+	size_t n;
+
+	assert_true(in && out);
+	while ((n = fread(buf, 1, sizeof(buf), in)))
+		assert_int_equal(fwrite(buf, 1, n, out), n);
+	fclose(in);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Data of any other library is moved, whatever its name. */
+static void names_do_not_matter(void **state)
+{
+	struct object cmocka = { .name = "/libcmocka" };
+	struct object o = { .name = "/libunicorn.so" };
+	char path[64];
+	struct rig r;
+	void *lib;
+
+	(void)state;
+	assert_int_equal(dl_iterate_phdr(find_object, &cmocka), 1);
+	snprintf(path, sizeof(path), "/tmp/libunicorn.so.%d", (int)getpid());
+	copy_file(cmocka.path, path);
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	unlink(path);
+	assert_non_null(lib);
+	assert_int_equal(dl_iterate_phdr(find_object, &o), 1);
+	rig_up(&r);
+	move_in(&r, o.last, 1);
+	rig_down(&r);
+	dlclose(lib);
 }
 
 static void a_file_that_ends_is_not(void **state)
@@ -725,6 +792,7 @@ int main(void)
 		WITH_DRIVER(a_fork_waits_for_threads),
 		cmocka_unit_test(signals_are_the_programs),
 		WITH_DRIVER(text_and_own_data_are_not),
+		WITH_DRIVER(names_do_not_matter),
 		WITH_DRIVER(a_file_that_ends_is_not),
 		WITH_DRIVER(half_a_move_is_undone),
 		WITH_DRIVER(half_a_move_keeps_its_frames),
