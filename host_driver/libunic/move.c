@@ -189,6 +189,32 @@ static bool is_own(const struct map_scan *s, const struct map_line *m)
 	return unic_own_data_meets(&s->own, s->at, min_at(m->to, s->end));
 }
 
+/* True if something of @s in @m is of a thread: its descriptor, or variables of its own. Those of
+ * a thread that was made are in its stack, those of the first one anywhere. A child uses them before it
+ * can have copies. */
+static bool meets_thread(const struct map_scan *s, const struct map_line *m)
+{
+	const uintptr_t mask = UNIC_PAGE - 1;
+	const struct unic_park_at *place;
+	uint32_t n = unic_park_places(&place);
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uintptr_t from = place[i].self;
+		uintptr_t to = from + DESCRIPTOR_BYTES;
+
+#ifdef __x86_64__
+		from -= s->own.tls_bytes;
+#else
+		to += s->own.tls_bytes;
+#endif
+		if (s->at < ((to + mask) & ~mask) &&
+		    (from & ~mask) < min_at(m->to, s->end))
+			return true;
+	}
+	return false;
+}
+
 static bool scan_map(void *arg, const struct map_line *m)
 {
 	struct map_scan *s = arg;
@@ -203,6 +229,8 @@ static bool scan_map(void *arg, const struct map_line *m)
 		s->why = immovable_reason(m);
 	if (!s->why && is_own(s, m))
 		s->why = "data of a library that moves it";
+	if (!s->why && meets_thread(s, m))
+		s->why = "variables of a thread";
 	if (s->why) {
 		s->map = *m;
 		return false;

@@ -96,6 +96,18 @@ static void add_part(struct unic_own_data *own, uintptr_t from, size_t bytes)
 	own->part[own->n++].to = (from + bytes + mask) & ~mask;
 }
 
+static void add_tls(struct unic_own_data *own, const struct dl_phdr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_TLS)
+			own->tls_bytes += ph->p_memsz + ph->p_align;
+	}
+}
+
 /* Add what @info has that can be written. The program itself has no name. */
 static int add_object(struct dl_phdr_info *info, size_t size, void *own)
 {
@@ -103,6 +115,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *own)
 	unsigned int i;
 
 	(void)size;
+	add_tls(own, info);
 	if (!is_own_object(info))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -118,6 +131,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *own)
 void unic_own_data_find(struct unic_own_data *own)
 {
 	own->n = 0;
+	own->tls_bytes = 0;
 	dl_iterate_phdr(add_object, own);
 }
 

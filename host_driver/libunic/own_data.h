@@ -8,6 +8,7 @@
 #define UNIC_LIB_OWN_DATA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define UNIC_OWN_DATA_MAX 16
@@ -17,6 +18,7 @@ struct unic_own_data {
 		uintptr_t from, to; /* whole pages */
 	} part[UNIC_OWN_DATA_MAX];
 	unsigned int n;
+	size_t tls_bytes; /* of each thread, at most, beside its descriptor */
 };
 
 /* A variable of libunic that a child needs at once. In a program that libunic is a part of, the

@@ -71,6 +71,8 @@ MUTATIONS = (
      "move: initialised data stays where it is", "test_libunic_data"),
     (LIB + "move.c", "m->perms[1] != 'w' || ", "", "move: constants can be written to",
      "test_libunic_data"),
+    (LIB + "move.c", "if (!s->why && meets_thread(s, m))", "if (!s->why && meets_thread(s, m) && 0)",
+     "move: variables of a thread are moved", "test_libunic_data"),
     (LIB + "move.c", "if (!s->why && is_own(s, m))", "if (!s->why && is_own(s, m) && 0)",
      "move: data of the C library is moved", "test_libunic_data"),
     (LIB + "move.c", "*m->path ? m->path : \"anonymous\"", "\"a mapping\"",

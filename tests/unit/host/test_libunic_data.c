@@ -587,6 +587,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 static int initialised = 1;
+static __thread int own_of_thread;
 
 /* What runs, what may not be written, and the data of what moves; the error names it. */
 static void text_and_own_data_are_not(void **state)
@@ -607,6 +608,7 @@ static void text_and_own_data_are_not(void **state)
 		   "test_libunic_data");
 	/* the struct, of the C library */
 	is_refused(&r, stdout, "data of a library that moves it", "libc.so");
+	is_refused(&r, &own_of_thread, "variables of a thread", "");
 	assert_int_equal(dl_iterate_phdr(find_object, &loader), 1);
 	is_refused(&r, loader.last, "data of a library that moves it", "");
 	rig_down(&r);
