@@ -19,7 +19,7 @@
 
 struct built {
 	struct ibv_send_wr wr;
-	struct ibv_sge sge[UNIC_IBV_SGE];
+	struct ibv_sge sge[UNIC_SQ_SGE_MAX];
 	uint8_t bytes[UNIC_SQ_INLINE_MAX]; /* of ibv_wr_set_inline_data() */
 };
 
@@ -235,7 +235,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 
 	if (!b)
 		return;
-	if (num_sge > UNIC_IBV_SGE) {
+	if (num_sge > UNIC_SQ_SGE_MAX) {
 		build_of(ex)->err = EINVAL;
 		return;
 	}

@@ -113,7 +113,7 @@ static inline struct unic_ibv_srq *unic_ibv_srq(struct ibv_srq *srq)
 }
 
 /* What the ABI allows of one object; what a NIC allows is in its attributes. */
-#define UNIC_IBV_SGE	 3u /* both ways: ibv_device_attr has one number */
+#define UNIC_IBV_SGE	 UNIC_RQ_SGE_MAX /* a send may have UNIC_SQ_SGE_MAX */
 #define UNIC_IBV_MSG_MAX (1u << 30)
 #define UNIC_IBV_PORT	 1u
 #define UNIC_IBV_GIDS	 4u /* of the table, of which the first is there */

@@ -53,7 +53,7 @@ static unsigned int slots_each(const struct ibv_qp_cap *cap)
 
 static int check_cap(const struct ibv_qp_cap *cap, unsigned int slots)
 {
-	if (cap->max_send_sge > UNIC_IBV_SGE ||
+	if (cap->max_send_sge > UNIC_SQ_SGE_MAX ||
 	    cap->max_recv_sge > UNIC_IBV_SGE ||
 	    cap->max_inline_data > UNIC_SQ_INLINE_MAX ||
 	    cap->max_send_wr > slots / slots_each(cap) ||
@@ -78,7 +78,7 @@ static void grow_cap(struct ibv_qp_cap *cap, const struct unic_qp *lib)
 		cap->max_send_sge = UNIC_SQ_SGE_BASE;
 		cap->max_inline_data = UNIC_SQ_INLINE_BASE;
 	} else {
-		cap->max_send_sge = UNIC_IBV_SGE;
+		cap->max_send_sge = UNIC_SQ_SGE_MAX;
 		cap->max_inline_data = UNIC_SQ_INLINE_MAX;
 	}
 	cap->max_recv_sge = UNIC_IBV_SGE;

@@ -684,7 +684,7 @@ static void refuses_requests(void)
 				     .opcode = IBV_WR_SEND,
 				     .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_recv_wr recv[9], *bad_recv;
-	struct ibv_sge sge[4] = { { 0 } };
+	struct ibv_sge sge[7] = { { 0 } };
 	struct ibv_send_wr *bad;
 	struct side s[2];
 	int i;
@@ -695,7 +695,7 @@ static void refuses_requests(void)
 	IS(ibv_post_send(s[0].qp, &first, &bad) == EOPNOTSUPP && bad == &wr);
 	IS(next_wc(s[0].cq).wr_id == 1 && next_wc(s[1].cq).wr_id == 5);
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND,
-				   .num_sge = 4,
+				   .num_sge = 7,
 				   .sg_list = sge };
 	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL && bad == &wr);
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;

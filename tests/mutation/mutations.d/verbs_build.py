@@ -16,7 +16,7 @@ MUTATIONS = (
      "", "build: inline data is nowhere", BUILD),
     (VERBS + "build.c", "sizeof(b->bytes) - n", "sizeof(b->bytes)",
      "build: inline data of several pieces has no bound", BUILD),
-    (VERBS + "build.c", "if (num_sge > UNIC_IBV_SGE)", "if (num_sge > 1000)",
+    (VERBS + "build.c", "if (num_sge > UNIC_SQ_SGE_MAX)", "if (num_sge > 1000)",
      "build: pieces behind the room for them", BUILD),
     (VERBS + "build.c", "attr->send_ops_flags & ~ops_of(ctx, attr->qp_type)", "!ctx",
      "build: calls of any type", BUILD),

@@ -231,7 +231,7 @@ static void nothing_is_posted_of_a_wrong_list(void **state)
 	/* more than the queue pair has */
 	ex->wr_start(ex);
 	ex->wr_send(ex);
-	ex->wr_set_sge_list(ex, 4, sge);
+	ex->wr_set_sge_list(ex, 7, sge);
 	ex->wr_send(ex);
 	assert_int_equal(ex->wr_complete(ex), EINVAL);
 	ex->wr_start(ex);
@@ -247,7 +247,7 @@ static void nothing_is_posted_of_a_wrong_list(void **state)
 	ex->wr_start(ex);
 	for (i = 0; i < 33; i++)
 		ex->wr_send(ex);
-	ex->wr_set_sge_list(ex, 4, sge);
+	ex->wr_set_sge_list(ex, 7, sge);
 	assert_int_equal(ex->wr_complete(ex), ENOMEM);
 	assert_int_equal(posted(ex), 0);
 	/* errors are not of the next list */
@@ -270,7 +270,7 @@ static void a_list_that_does_not_fit_waits(void **state)
 {
 	struct ibv_qp_ex *ex = make_ex(IBV_QPT_RC, OPS_RC);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
-	struct ibv_sge sge[3] = { { 0 } };
+	struct ibv_sge sge[6] = { { 0 } };
 	unsigned int i;
 
 	(void)state;
@@ -278,14 +278,14 @@ static void a_list_that_does_not_fit_waits(void **state)
 	ex->wr_start(ex);
 	for (i = 0; i < 32; i++) {
 		ex->wr_send(ex);
-		ex->wr_set_sge_list(ex, 3, sge);
+		ex->wr_set_sge_list(ex, 6, sge);
 	}
 	assert_int_equal(ex->wr_complete(ex), ENOMEM);
 	assert_int_equal(posted(ex), 1);
 	ex->wr_start(ex);
 	for (i = 0; i < 31; i++) {
 		ex->wr_send(ex);
-		ex->wr_set_sge_list(ex, 3, sge);
+		ex->wr_set_sge_list(ex, 6, sge);
 	}
 	assert_int_equal(ex->wr_complete(ex), 0);
 	assert_int_equal(posted(ex), 63);

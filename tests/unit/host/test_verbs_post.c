@@ -217,7 +217,10 @@ static void datagrams_name_their_target(void **state)
 static void sges_are_limited_to(unsigned int asked_for, int most)
 {
 	struct ibv_qp *qp = make_qp(IBV_QPT_RC, asked_for, 0, false);
-	struct ibv_sge sge[4] = { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 } };
+	struct ibv_sge sge[7] = {
+		{ 1, 2, 3 },	{ 4, 5, 6 },	{ 7, 8, 9 },
+		{ 10, 11, 12 }, { 13, 14, 15 }, { 16, 17, 18 }
+	};
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge };
 	const struct unic_sq_ext *ext;
 
@@ -229,8 +232,12 @@ static void sges_are_limited_to(unsigned int asked_for, int most)
 	send_is_posted(qp, &wr);
 	assert_int_equal(send_slot(qp, 0)->num_sge, most);
 	ext = (const void *)send_slot(qp, 1);
-	if (most == 3)
+	if (most == 6) {
 		assert_int_equal(unic_from_le64(ext->sge[0].iova), 7);
+		assert_int_equal(unic_from_le64(ext->sge[3].iova), 16);
+		assert_int_equal(unic_from_le32(ext->sge[3].len), 17);
+		assert_int_equal(unic_from_le32(ext->sge[3].lkey), 18);
+	}
 	end_qp(qp);
 }
 
@@ -239,7 +246,8 @@ static void sges_are_limited(void **state)
 	(void)state;
 	sges_are_limited_to(0, 2);
 	sges_are_limited_to(2, 2);
-	sges_are_limited_to(3, 3);
+	sges_are_limited_to(3, 6);
+	sges_are_limited_to(6, 6);
 }
 
 /* Inline data of two pieces: @most bytes, and no more. */

@@ -201,7 +201,7 @@ static void sizes_are_told(unsigned int sges, unsigned int bytes,
 	assert_int_equal(unic_from_le16(asked.create.rq_slots), 4);
 	assert_int_equal(init.cap.max_send_wr, 8);
 	assert_int_equal(init.cap.max_recv_wr, 4);
-	assert_int_equal(init.cap.max_send_sge, each == 1 ? 2 : 3);
+	assert_int_equal(init.cap.max_send_sge, each == 1 ? 2 : 6);
 	assert_int_equal(init.cap.max_recv_sge, 3);
 	assert_int_equal(init.cap.max_inline_data, each == 1 ? 32 : 96);
 	assert_memory_equal(&unic_ibv_qp(qp)->cap, &init.cap, sizeof(init.cap));
@@ -217,6 +217,7 @@ static void a_queue_pair_has_what_it_says(void **state)
 	sizes_are_told(0, 0, 1);
 	sizes_are_told(2, 32, 1);
 	sizes_are_told(3, 0, 2);
+	sizes_are_told(6, 0, 2);
 	sizes_are_told(1, 33, 2);
 	init.cap = (struct ibv_qp_cap){ 0 };
 	qp = unic_ibv_create_qp(v.pd, &init);
@@ -247,7 +248,7 @@ static void what_cannot_be_made_is_refused(void **state)
 	WITH(qp_type, IBV_QPT_RAW_PACKET, EOPNOTSUPP);
 	WITH(send_cq, NULL, EINVAL);
 	WITH(recv_cq, NULL, EINVAL);
-	WITH(cap.max_send_sge, 4, EINVAL);
+	WITH(cap.max_send_sge, 7, EINVAL);
 	WITH(cap.max_recv_sge, 4, EINVAL);
 	WITH(cap.max_inline_data, 97, EINVAL);
 	WITH(cap.max_send_wr, 1025, EINVAL);
