@@ -35,11 +35,18 @@ static enum ibv_wc_opcode wc_opcode_of(const struct unic_wc *wc)
 	}
 }
 
+/* What is in a frame with a datagram, in the bits that adapters of NVIDIA have in `sl`, where RoCE has
+ * no service level: IBTA A17.4.5.1 wants it told, struct ibv_wc has no member for it, and UCX compares
+ * addresses by it. */
+#define SL_UDP	(1u << 3)
+#define SL_IPV4 2u
+
 /* What only receives of UD say. */
 static void put_sender(const struct unic_wc *from, struct ibv_wc *to)
 {
 	to->src_qp = from->token;
 	to->wc_flags |= IBV_WC_GRH;
+	to->sl = SL_UDP | SL_IPV4;
 }
 
 /* A queue pair that completes a request with an error is in ERR, also before its event is

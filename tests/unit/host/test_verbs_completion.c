@@ -102,6 +102,7 @@ static void flags_are_of_verbs(void **state)
 	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM);
 	assert_int_equal(be32toh(wc.imm_data), 0x01020304);
 	assert_int_equal(wc.src_qp, 0);
+	assert_int_equal(wc.sl, 0);
 	cqe.flags = UNIC_WC_WITH_INV;
 	wc = wc_of(qp, cqe, 1);
 	assert_int_equal(wc.wc_flags, IBV_WC_WITH_INV);
@@ -109,6 +110,7 @@ static void flags_are_of_verbs(void **state)
 	cqe.flags = UNIC_WC_GRH;
 	wc = wc_of(qp, cqe, 2);
 	assert_int_equal(wc.wc_flags, IBV_WC_GRH);
+	assert_int_equal(wc.sl, 10); /* UDP over IPv4 */
 	assert_int_equal(wc.src_qp, 0x55);
 	assert_int_equal(wc.imm_data, 0);
 	cqe.flags = UNIC_WC_GRH | UNIC_WC_WITH_IMM;
