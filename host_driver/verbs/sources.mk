@@ -5,7 +5,7 @@ PARTS_libunic-rdmav34.so := $(addprefix host_driver/verbs/,ah.c attach.c cq.c de
 LIBS_libunic-rdmav34.so  := -libverbs -lpthread
 # The connection manager of the preloaded library.
 UCMA := $(addprefix host_driver/verbs/shim/ucma,.c _a11.c _attr.c _chan.c _close.c _conn.c _copy.c _dev.c _event.c _id.c _wire.c)
-PARTS_libunic-shim.so    := $(addprefix host_driver/verbs/shim/,calls.c channel.c paths.c) $(UCMA)
+PARTS_libunic-shim.so    := $(addprefix host_driver/verbs/shim/,calls.c channel.c ifaddrs.c paths.c) $(UCMA)
 LIBS_libunic-shim.so     := -ldl -lpthread
 
 INC_host_driver/verbs = -Ihost_driver/verbs -Ihost_driver/libunic

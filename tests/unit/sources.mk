@@ -80,7 +80,7 @@ WRAP_test_verbs_window := --for-linker=--wrap=dlsym
 PARTS_test_verbs_queue  = tests/unit/host/test_verbs_queue.c $(VERBS_RIG)
 WRAP_test_verbs_queue  := --for-linker=--wrap=dlsym
 # ... and the connection manager of the latter, over a wire that the test plays.
-PARTS_test_ucma       = tests/unit/host/test_ucma.c $(UCMA) host_driver/verbs/shim/paths.c
+PARTS_test_ucma       = tests/unit/host/test_ucma.c $(UCMA) $(addprefix host_driver/verbs/shim/,ifaddrs.c paths.c)
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "ifaddrs.h"
 #include "paths.h"
 #include "ucma.h"
 #include "ucma_close.h"
@@ -146,6 +147,26 @@ EXPORT int access(const char *path, int how)
 
 	path = unic_shim_path(path, room);
 	return path ? next_access(path, how) : -1;
+}
+
+EXPORT int getifaddrs(struct ifaddrs **out)
+{
+	int err;
+	NEXT(int, getifaddrs, (struct ifaddrs **));
+
+	err = next_getifaddrs(out);
+	if (!err && unic_shim_add_ifaddrs(out)) {
+		freeifaddrs(*out);
+		err = -1;
+	}
+	return err;
+}
+
+EXPORT void freeifaddrs(struct ifaddrs *list)
+{
+	NEXT(void, freeifaddrs, (struct ifaddrs *));
+
+	next_freeifaddrs(unic_shim_del_ifaddrs(list));
 }
 
 /* Without netlink libibverbs reads the generated tree; with it, it would list the devices

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -70,6 +71,19 @@ static const struct unic_ucma_dev *find_dev(const struct unic_ucma_dev *dev,
 
 /* ------------------------------------------------------------------ addresses */
 
+/* The loopback is the first device, as in Linux. The id has the address of that device from then on:
+ * a program on another net that is told it finds this one. */
+static struct unic_ucma_addr without_loopback(const struct unic_ucma_addr *addr,
+					      const struct unic_ucma_dev *dev,
+					      int n)
+{
+	struct unic_ucma_addr out = *addr;
+
+	if (n && out.ipv4 >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET)
+		out.ipv4 = dev[0].ipv4;
+	return out;
+}
+
 static bool is_port_taken(const struct unic_ucma_id *id, uint16_t port)
 {
 	const struct unic_ucma_id *other;
@@ -100,25 +114,26 @@ static uint16_t any_port(const struct unic_ucma_id *id)
 	return (uint16_t)(PORT_FIRST + (draw + i) % PORTS);
 }
 
-int unic_ucma_bind(struct unic_ucma_id *id, const struct unic_ucma_addr *addr)
+int unic_ucma_bind(struct unic_ucma_id *id, const struct unic_ucma_addr *to)
 {
 	struct unic_ucma_dev dev[UNIC_UCMA_DEVICES];
 	int n = unic_ucma_devs(unic_shim_tree(), dev);
-	const struct unic_ucma_dev *on =
-		addr->ipv4 ? find_dev(dev, n, addr->ipv4) : NULL;
+	struct unic_ucma_addr addr = without_loopback(to, dev, n);
+	const struct unic_ucma_dev *on = addr.ipv4 ? find_dev(dev, n, addr.ipv4)
+						   : NULL;
 	int err = 0;
 
 	if (state_of(id) != UCMA_IDLE)
 		return -EINVAL;
-	if (addr->ipv4 && !on)
+	if (addr.ipv4 && !on)
 		return -EADDRNOTAVAIL;
 	unic_ucma_lock();
-	if (addr->port && is_port_taken(id, addr->port))
+	if (addr.port && is_port_taken(id, addr.port))
 		err = -EADDRINUSE;
 	if (!err) {
-		id->src = *addr;
+		id->src = addr;
 		id->src.set = true;
-		if (!addr->port)
+		if (!addr.port)
 			id->src.port = any_port(id);
 	}
 	unic_ucma_unlock();
@@ -132,10 +147,11 @@ int unic_ucma_bind(struct unic_ucma_id *id, const struct unic_ucma_addr *addr)
 }
 
 int unic_ucma_resolve(struct unic_ucma_id *id, const struct unic_ucma_addr *src,
-		      const struct unic_ucma_addr *dst)
+		      const struct unic_ucma_addr *to)
 {
 	struct unic_ucma_dev dev[UNIC_UCMA_DEVICES];
 	int n = unic_ucma_devs(unic_shim_tree(), dev);
+	struct unic_ucma_addr dst = without_loopback(to, dev, n);
 	const struct unic_ucma_dev *on;
 	int err = state_of(id) == UCMA_IDLE ? unic_ucma_bind(id, src) : 0;
 
@@ -143,14 +159,14 @@ int unic_ucma_resolve(struct unic_ucma_id *id, const struct unic_ucma_addr *src,
 		return err;
 	if (state_of(id) != UCMA_BOUND)
 		return -EINVAL;
-	on = find_dev(dev, n, dst->ipv4); /* its own, if it is one */
+	on = find_dev(dev, n, dst.ipv4); /* its own, if it is one */
 	if (!on || id->wire)
 		on = find_dev(dev, n, id->src.ipv4);
 	if (!id->wire)
 		err = on ? take_dev(id, on) : -ENODEV;
 	unic_ucma_lock();
-	id->dst = *dst;
-	if (!dst->ipv4) /* this host, as Linux has it */
+	id->dst = dst;
+	if (!dst.ipv4) /* this host, as Linux has it */
 		id->dst.ipv4 = id->src.ipv4;
 	if (!err)
 		id->state = UCMA_ADDR_RESOLVED;

@@ -12,11 +12,12 @@
 #include "ucma_id.h"
 
 /** unic_ucma_bind() - give @id a source address, whose port 0 is any that is free.
- * -EADDRNOTAVAIL: no device has it; -EADDRINUSE. */
-int unic_ucma_bind(struct unic_ucma_id *id, const struct unic_ucma_addr *addr);
+ * The loopback is the first device, here and below. -EADDRNOTAVAIL: no device has it;
+ * -EADDRINUSE. */
+int unic_ucma_bind(struct unic_ucma_id *id, const struct unic_ucma_addr *to);
 /** unic_ucma_resolve() - @src may be unset. ADDR_RESOLVED follows, or ADDR_ERROR. */
 int unic_ucma_resolve(struct unic_ucma_id *id, const struct unic_ucma_addr *src,
-		      const struct unic_ucma_addr *dst);
+		      const struct unic_ucma_addr *to);
 /** unic_ucma_resolve_route() - ROUTE_RESOLVED follows. */
 int unic_ucma_resolve_route(struct unic_ucma_id *id);
 /** unic_ucma_listen() - @backlog requests may wait to be read, 0: 1,024. -EADDRINUSE. */

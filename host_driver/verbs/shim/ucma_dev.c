@@ -60,6 +60,7 @@ static bool read_dev(const char *sys, const char *name,
 		       "%s/class/infiniband/%s/ports/1/gids/0", sys, name) ||
 	    !parse_words(line, word, WORDS))
 		return false;
+	snprintf(dev->name, sizeof(dev->name), "%s", name);
 	dev->ipv4 = word[6] << 16 | word[7];
 	if (!read_line(line, sizeof(line), "%s/class/infiniband/%s/node_guid",
 		       sys, name) ||
@@ -72,7 +73,7 @@ static bool read_dev(const char *sys, const char *name,
 
 int unic_ucma_devs(const char *sys, struct unic_ucma_dev dev[UNIC_UCMA_DEVICES])
 {
-	char name[64];
+	char name[UNIC_UCMA_NAME];
 	int i, n = 0;
 
 	for (i = 0; n < UNIC_UCMA_DEVICES && read_line(name, sizeof(name),

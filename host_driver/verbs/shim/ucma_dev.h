@@ -9,8 +9,10 @@
 
 #define UNIC_UCMA_DEVICES 8
 #define UNIC_UCMA_WHERE	  128
+#define UNIC_UCMA_NAME	  64
 
 struct unic_ucma_dev {
+	char name[UNIC_UCMA_NAME];
 	char where[UNIC_UCMA_WHERE]; /* PATH[,NIC] of its driver */
 	uint32_t ipv4;		     /* host order */
 	uint8_t guid[8];	     /* of the node, as on the wire */

@@ -2,6 +2,7 @@
 """The connection manager that librdmacm talks to, and raw connections of the driver. See
 mutations.py."""
 SHIM = "host_driver/verbs/shim/ucma"
+IFADDRS = "host_driver/verbs/shim/ifaddrs.c"
 CORE = "host_driver/core/"
 RAW = CORE + "cm/cm_raw.c"
 MUTATIONS = (
@@ -24,6 +25,16 @@ MUTATIONS = (
      "rdma_cm: what has the number of a channel is one", "test_ucma"),
     (SHIM + "_chan.c", "	if (!c->first)\n		hide_event(c);\n", "",
      "rdma_cm: a channel without events is readable", "test_ucma"),
+    (SHIM + "_conn.c", "out.ipv4 >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET", "0",
+     "rdma_cm: no device is the loopback", "test_ucma"),
+    (SHIM + "_conn.c", "dst = without_loopback(to, dev, n)", "dst = *to",
+     "rdma_cm: a peer at the loopback is looked for on the wire", "test_ucma"),
+    (IFADDRS, "	if (found)\n		*at = found->next;\n", "",
+     "interfaces: a list is given up twice", "test_ucma"),
+    (IFADDRS, "	if (a)\n		*at = NULL;\n", "",
+     "interfaces: freeifaddrs() of the C library gets ours", "test_ucma"),
+    (IFADDRS, "	while (*list)\n		list = &(*list)->ifa_next;\n", "",
+     "interfaces: those of the kernel are gone", "test_ucma"),
     (SHIM + "_conn.c", "	unic_a11_put(to, &head);\n", "",
      "rdma_cm: a request has no addresses", "test_ucma"),
     (SHIM + "_conn.c", "	if (all > UNIC_WIRE_PRIVATE)\n		return -EINVAL;\n", "",

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #include "unit.h"
 
+#include "shim/ifaddrs.h"
 #include "shim/paths.h"
 #include "shim/ucma.h"
 #include "shim/ucma_a11.h"
@@ -730,6 +732,39 @@ static void addresses_are_devices(void **state)
 	destroy(b);
 }
 
+/* The address that @id says it has, or its peer. */
+static struct sockaddr_in told(uint32_t id, bool peer)
+{
+	struct rdma_ucm_query q = { .id = id,
+				    .option = RDMA_USER_CM_QUERY_ADDR };
+	struct rdma_ucm_query_addr_resp resp;
+	struct sockaddr_in in;
+
+	assert_int_equal(ASK(QUERY, q, resp), 0);
+	memcpy(&in, peer ? &resp.dst_addr : &resp.src_addr, sizeof(in));
+	return in;
+}
+
+/* Programs that tell each other where they are by a socket of this machine say 127.0.0.1. */
+static void the_loopback_is_the_first_device(void **state)
+{
+	uint32_t a = create(RDMA_PS_TCP), b = create(RDMA_PS_TCP);
+	uint32_t c = create(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(bind_id(a, INADDR_LOOPBACK, PORT), 0);
+	assert_int_equal(ntohl(told(a, false).sin_addr.s_addr), OURS);
+	assert_int_equal(bind_id(b, INADDR_LOOPBACK, PORT), EADDRINUSE);
+	assert_int_equal(bind_id(b, 0x7f000102, PORT + 1), 0);
+	assert_int_equal(resolve(b, INADDR_LOOPBACK, PORT), 0);
+	assert_int_equal(event(RDMA_CM_EVENT_ADDR_RESOLVED).uid, UID);
+	assert_int_equal(ntohl(told(b, true).sin_addr.s_addr), OURS);
+	assert_int_equal(bind_id(c, 0x80000001, PORT), EADDRNOTAVAIL);
+	destroy(a);
+	destroy(b);
+	destroy(c);
+}
+
 /* --------------------------------------------------------------------- options */
 
 static void options_are_checked(void **state)
@@ -1196,6 +1231,57 @@ static int remove_tree(void **state)
 	return system(line);
 }
 
+/* ------------------------------------------------------------------ interfaces */
+
+/* How many of @list are this tree's, which is the last one then. */
+static unsigned int interfaces(const struct ifaddrs *list)
+{
+	const struct sockaddr_in *in;
+	unsigned int n = 0;
+
+	for (; list; list = list->ifa_next) {
+		if (strcmp(list->ifa_name, "unic0"))
+			continue;
+		in = (const struct sockaddr_in *)(void *)list->ifa_addr;
+		assert_int_equal(in->sin_family, AF_INET);
+		assert_int_equal(ntohl(in->sin_addr.s_addr), OURS);
+		in = (const struct sockaddr_in *)(void *)list->ifa_netmask;
+		assert_int_equal(ntohl(in->sin_addr.s_addr), 0xffffff00);
+		assert_int_equal(list->ifa_flags, IFF_UP | IFF_RUNNING);
+		assert_null(list->ifa_next);
+		n++;
+	}
+	return n;
+}
+
+static void devices_are_interfaces(void **state)
+{
+	struct ifaddrs lo = { .ifa_name = (char[]){ "lo" } };
+	struct ifaddrs eth = { .ifa_name = (char[]){ "eth0" } };
+	struct ifaddrs *a = &lo, *b = NULL;
+
+	(void)state;
+	lo.ifa_next = &eth;
+	assert_int_equal(unic_shim_add_ifaddrs(&a), 0);
+	assert_int_equal(unic_shim_add_ifaddrs(&b), 0);
+	assert_ptr_equal(a, &lo);
+	assert_ptr_equal(lo.ifa_next, &eth);
+	assert_int_equal(interfaces(a), 1);
+	assert_int_equal(interfaces(b), 1);
+	assert_ptr_equal(unic_shim_del_ifaddrs(a), &lo);
+	assert_null(eth.ifa_next);
+	assert_int_equal(interfaces(b), 1);
+	assert_null(unic_shim_del_ifaddrs(b));
+	/* a list of another library, or of before */
+	assert_ptr_equal(unic_shim_del_ifaddrs(a), &lo);
+	assert_ptr_equal(lo.ifa_next, &eth);
+	assert_null(unic_shim_del_ifaddrs(NULL));
+	unsetenv(UNIC_SHIM_TREE);
+	assert_int_equal(unic_shim_add_ifaddrs(&a), 0);
+	assert_null(eth.ifa_next);
+	setenv(UNIC_SHIM_TREE, tree, 1);
+}
+
 /* Of two NICs one is lost: who listens at both goes on at the other. */
 static void a_listener_loses_one_of_two(void **state)
 {
@@ -1242,6 +1328,8 @@ int main(void)
 		TEST(headers_are_looked_at),
 		TEST(datagrams_find_each_other),
 		TEST(addresses_are_devices),
+		TEST(the_loopback_is_the_first_device),
+		TEST(devices_are_interfaces),
 		TEST(options_are_checked),
 		TEST(bad_commands_say_why),
 		TEST(answers_are_as_long_as_they_are),
