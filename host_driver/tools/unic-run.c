@@ -233,6 +233,9 @@ static int set_environment(const struct options *o, const char *tree)
 	prepend(getenv("RDMAV_DRIVERS") ? "RDMAV_DRIVERS" : "IBV_DRIVERS",
 		provider, ":");
 	prepend("LD_PRELOAD", shim, ":");
+	/* of libfabric, whose default of 256 peers makes ofi_rxm ask for longer completion queues than there
+	 * are; a net has 7 hosts */
+	setenv("FI_UNIVERSE_SIZE", "16", 0);
 	return 0;
 }
 
