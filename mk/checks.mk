@@ -52,7 +52,7 @@ check-spec: ## source: the tables of docs/SPEC.md are what the compiler makes of
 # Everything that some variable of a sources.mk or of a board names.
 LISTED    = $(foreach v,$(filter PARTS_% LIB_%,$(.VARIABLES)),$($v)) $(foreach t,$(UNIT_CORE),$(call parts,$t)) \
 	$(SIM) $(RECORDER_SRCS) $(ICRC_SMALL) $(RANDOM_SMALL) $(EXAMPLES) $(FAULT_LIBS) $(PROOFS) $(KMOD_SRCS) $(KMOD_SAMPLES) $(TARGET_RT) $(M3_RT) \
-	$(FROM_OUTSIDE) $(LABS) tests/abi/layout.c
+	$(FROM_OUTSIDE) $(MPI_PROGRAM) $(LABS) tests/abi/layout.c
 BOARDS   := virt lm3s6965evb ek-tm4c1294xl mps2-an385 soft template
 check-sources: ## source: every source file is in a list of a sources.mk
 	@tools/check/check_sources.py $(sort $(foreach s,$(filter %.c %.S,$(LISTED)),$(lastword $(subst :, ,$s))) \

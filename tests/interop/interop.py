@@ -12,8 +12,16 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIST = os.path.join(HERE, "..", "..", "packages-interop.txt")
-PARTS = {"rxe": "rxe.py", "cm": "cm.py", "pyverbs": "rdma_core.py"}
+ROOT = os.path.dirname(os.path.dirname(HERE))
+LIST = os.path.join(ROOT, "packages-interop.txt")
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+import record  # noqa: E402
+
+PARTS = {"apps": "apps.py", "rxe": "rxe.py", "cm": "cm.py", "pyverbs": "rdma_core.py", "mpi": "mpi.py"}
+# Of those that keep no table of their own: what docs/CONFORMANCE.md shows.
+SHOWN = ("apps", "cm", "mpi")
+ROWS = 40  # of a table; with more of them, one for each program
+LINE = re.compile(r"^(ok|FAILED) +([^:]+)")
 END = re.compile(r"^(\d+) passed, (\d+) failed$")
 
 
@@ -35,6 +43,23 @@ def installed(package):
     return said.stdout == "installed"
 
 
+def rows(lines):
+    """(name, how many passed) of the tests in @lines, or of the programs."""
+    found = [(m[2].strip(), m[1] == "ok") for m in map(LINE.match, lines) if m]
+    if len(found) > ROWS:
+        found = [(name.split()[0].rstrip(","), good) for name, good in found]
+    names = dict.fromkeys(name for name, _ in found)
+    return [(name, f"{sum(good for n, good in found if n == name)} of {sum(n == name for n, _ in found)}") for name in names]
+
+
+def keep(part, lines):
+    versions = [subprocess.run(["dpkg-query", "-W", "-f", "${Version}", p], capture_output=True, text=True, check=True).stdout
+                for p in packages()[part]]
+    record.table("interop", part, ("test", "passed"), rows(lines))
+    record.table("interop", part + "-packages", ("package", "version"), zip(packages()[part], versions))
+    subprocess.run([os.path.join(ROOT, "tools", "figures", "figures.py")], check=True, stdout=subprocess.DEVNULL)
+
+
 def run(part, more):
     """(passed, failed) of a part."""
     missing = [p for p in packages()[part] if not installed(p)]
@@ -43,14 +68,17 @@ def run(part, more):
         return 0, len(missing)
     child = subprocess.Popen([os.path.join(HERE, PARTS[part]), *more],
                              stdout=subprocess.PIPE, text=True)
-    end = None
+    end, lines = None, []
     for line in child.stdout:
+        lines.append(line)
         end = END.match(line)
         if not end:
             print(line, end="", flush=True)
     if child.wait() not in (0, 1) or not end:
         print(f"FAILED  {part}: it ended (exit {child.returncode})")
         return 0, 1
+    if part in SHOWN and not more:
+        keep(part, lines)
     return int(end[1]), int(end[2])
 
 

@@ -5,3 +5,5 @@ PARTS_interop-verbs := tests/interop/end.c tests/interop/end_verbs.c
 LIBS_interop-verbs  := -libverbs
 
 INC_tests/interop = -Ihost_driver/libunic
+# Compiled by mpicc, where there is one (mpi.py).
+MPI_PROGRAM := tests/interop/ranks.c
