@@ -55,7 +55,10 @@ static bool is_removed(int file)
 static void keep_wire(const char *dir, int told)
 {
 	char wire[RUN_PATH];
-	char *argv[] = { "unic-wire", "--dir", wire, "--nics", HOSTS, NULL };
+	/* A switch drops what a host has no room for, and of UC and UD nobody
+	 * sends that again: past the switch the sender waits. */
+	char *argv[] = { "unic-wire", "--dir",	  wire, "--nics",
+			 HOSTS,	      "--direct", NULL };
 	struct run_child child = { .pid = 0 };
 	int lock = run_place_lock(dir, "keeper", LOCK_EX | LOCK_NB);
 	int members = run_place_lock(dir, "members", LOCK_UN);
