@@ -77,6 +77,9 @@ static void keep_wire(const char *dir, int told)
 	run_child_end(&child);
 	if (!is_removed(door)) /* another run may have made the net again */
 		run_place_remove(wire);
+	/* before the door opens: at the end of a process Linux releases its
+	 * files in any order, and who comes in would wait for no wire */
+	close(lock);
 	_exit(0);
 }
 
