@@ -329,6 +329,7 @@ static bool talk(struct client *c)
 		if (end_renew(&c->e) && !unic_ctx_lost(c->e.ctx))
 			program_sleep(c->e.a, MS);
 		go_on(c);
+		end_resize(&c->e);
 		if (idle)
 			program_wait(&c->e, c->e.cq, 20);
 	}

@@ -230,6 +230,32 @@ void end_close(struct end *e)
 	memset(e, 0, sizeof(*e));
 }
 
+#define RESIZES 12u /* one of so many turns has one */
+
+void end_resize(struct end *e)
+{
+	unsigned int entries;
+	struct unic_attr attr;
+	int err;
+
+	if (program_below(e->a, RESIZES))
+		return;
+	entries = 32u << program_below(e->a, 4); /* all requests fit */
+	unic_query(e->ctx, &attr);
+	err = unic_resize_cq(e->cq, entries);
+	if (e->a->kept || !(attr.features & UNIC_FEAT_CQ_RESIZE)) {
+		program_must(e->a, err != -EOPNOTSUPP, "unic_resize_cq");
+		return;
+	}
+	program_may(e->a, err, "unic_resize_cq");
+	sim_log("%s: room for %u completions: %d", process_name(&e->a->p),
+		entries, err);
+	if (!err && unic_cq_entries(e->cq) != entries)
+		sim_fail("program", "%s: a queue of %u, not %u completions",
+			 process_name(&e->a->p), unic_cq_entries(e->cq),
+			 entries);
+}
+
 static int post_receives(struct end *e)
 {
 	uint32_t i;

@@ -131,6 +131,9 @@ bool program_later(struct actor *a, int err, int tries);
 int end_open(struct end *e, struct actor *a);
 /** end_close() - end all of @e that is there, in the order that unic.h asks for. */
 void end_close(struct end *e);
+/** end_resize() - now and then, give the completion queue another ring: what is in the old one, and
+ * who waits for it, is as before. */
+void end_resize(struct end *e);
 /** end_queue() - make a queue pair and post its receives. */
 int end_queue(struct end *e);
 /** end_unqueue() - end the queue pair, if there is one. */

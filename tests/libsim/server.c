@@ -269,6 +269,7 @@ static void serve(struct server *s)
 		if (end_renew(&s->e) && !unic_ctx_lost(s->e.ctx))
 			program_sleep(s->e.a, MS);
 		answer(s);
+		end_resize(&s->e);
 		if (idle)
 			program_wait(&s->e, s->e.cq, 20);
 	}

@@ -406,6 +406,7 @@ static void ask_wildly(struct rogue *g)
 		UNIC_CTL_QP_CREATE,    UNIC_CTL_CQ_CREATE,
 		UNIC_CTL_ACCEPT,       UNIC_CTL_DISCONNECT,
 		UNIC_CTL_MR_REREG,     UNIC_CTL_LISTEN,
+		UNIC_CTL_CQ_RESIZE,
 	};
 	uint64_t rec[8];
 	uint32_t i;
@@ -413,6 +414,20 @@ static void ask_wildly(struct rogue *g)
 	for (i = 0; i < 8; i++)
 		rec[i] = sim_u64(&g->rng) & sim_u64(&g->rng) & 0xffff0000ffull;
 	ask(g, ops[sim_below(&g->rng, sizeof(ops) / sizeof(ops[0]))], rec);
+}
+
+/* Another ring for its queue: of any size, anywhere in and around its memory, where records
+ * may be that look valid. */
+static void resize_wildly(struct rogue *g)
+{
+	struct unic_ctl_cq_resize r = {
+		.iova = unic_to_le64(VA + 64 * sim_below(&g->rng, 256)),
+		.id = unic_to_le32(g->cq),
+		.mr = unic_to_le32(sim_below(&g->rng, 4) ? g->region : g->data),
+		.entries = unic_to_le32(1u << sim_below(&g->rng, 8)),
+	};
+
+	ask(g, UNIC_CTL_CQ_RESIZE, &r);
 }
 
 static void deed(void *ctx, uint64_t life)
@@ -427,7 +442,7 @@ static void deed(void *ctx, uint64_t life)
 		next_step(g);
 		return;
 	}
-	switch (sim_below(&g->rng, 8)) {
+	switch (sim_below(&g->rng, 9)) {
 	case 0:
 	case 1:
 		scribble(g);
@@ -437,6 +452,9 @@ static void deed(void *ctx, uint64_t life)
 		break;
 	case 3:
 		ask_wildly(g);
+		break;
+	case 4:
+		resize_wildly(g);
 		break;
 	default:
 		if (g->qp)
