@@ -297,10 +297,14 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		return err;
 	mr->entries = unic_from_le32(rec.reply.entries);
 	if (attr->what & UNIC_REREG_RANGE) {
+		const void *addr = mr->addr;
+		size_t length = mr->length;
+
 		mr->iova =
 			unic_mem_region_iova(unic_mem_region(mr), attr->addr);
 		mr->addr = attr->addr;
 		mr->length = attr->length;
+		unic_mem_make_private(mr->ctx, addr, length);
 	}
 	if (attr->what & UNIC_REREG_PD) {
 		__atomic_sub_fetch(&mr->pd->users, 1, __ATOMIC_RELEASE);

@@ -12,21 +12,12 @@
 #include "context.h"
 #include "fork.h"
 #include "mem.h"
+#include "mem_area.h"
 #include "mem_frames.h"
+#include "mem_sweep.h"
 #include "move.h"
 #include "mr.h"
-
-#define PAGE_SEEN \
-	(1u << 31) /* in unic_area.page: the kernel has it mapped there */
-
-struct unic_area {
-	struct unic_area *next;
-	uint8_t *va;
-	size_t bytes;
-	bool moved;	 /* from memory of the application */
-	bool stale;	 /* moved, and the application has unmapped it since */
-	uint32_t page[]; /* moved: of the slot file, for each page */
-};
+#include "own_data.h"
 
 int unic_mem_init(struct unic_ctx *ctx)
 {
@@ -90,8 +81,6 @@ static void unmap_area(struct unic_area *a)
 	unic_forks_on();
 }
 
-static int sweep_areas(struct unic_ctx *ctx, bool *strays);
-
 /* With the kernel module, which takes any memory: map private memory at @va. */
 static int map_private(uint8_t *va, size_t bytes, unsigned int shift)
 {
@@ -115,29 +104,37 @@ static int alloc_private(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	return err;
 }
 
-/* The area that was moved in longest ago and of which nothing is registered, where the list
- * has it; NULL: there is none. */
+static bool meets(const struct unic_area *a, const uint8_t *from,
+		  const uint8_t *to)
+{
+	return a->va < to && a->va + a->bytes > from;
+}
+
+/* True if nothing of @a, which was moved in, is registered. */
+static bool is_idle(struct unic_ctx *ctx, const struct unic_area *a)
+{
+	return a->moved && !a->stale && !meets(a, ctx->cover, ctx->cover_end) &&
+	       !unic_mem_region_at(ctx, a->va, a->bytes, false);
+}
+
+/* The area that was moved in longest ago and is idle, where the list has it; NULL: there is
+ * none. */
 static struct unic_area **idle_area(struct unic_ctx *ctx)
 {
-	struct unic_area **found = NULL, **p, *a;
+	struct unic_area **found = NULL, **p;
 
-	for (p = &ctx->areas; (a = *p); p = &a->next) {
-		bool covered = a->va < ctx->cover_end &&
-			       a->va + a->bytes > ctx->cover;
-
-		if (a->moved && !a->stale && !covered &&
-		    !unic_mem_region_at(ctx, a->va, a->bytes, false))
+	for (p = &ctx->areas; *p; p = &(*p)->next)
+		if (is_idle(ctx, *p))
 			found = p;
-	}
 	return found;
 }
 
-/* Make such an area private memory again, which gives its frames back. */
-static bool make_room(struct unic_ctx *ctx)
+/* Make idle area *@p private memory again, which gives its frames back. */
+static bool end_area(struct unic_ctx *ctx, struct unic_area **p)
 {
-	struct unic_area **p = idle_area(ctx), *a = p ? *p : NULL;
+	struct unic_area *a = *p;
 
-	if (!a || unic_move_out(&ctx->slot, a->va, a->va + a->bytes))
+	if (unic_move_out(&ctx->slot, a->va, a->va + a->bytes))
 		return false;
 	a->stale = true; /* should the driver refuse */
 	if (unic_frames_put(ctx, a->va, a->bytes))
@@ -147,8 +144,39 @@ static bool make_room(struct unic_ctx *ctx)
 	return true;
 }
 
-/* As unic_frames_fill(). What was deregistered stays in the slot, for the next time, until
- * the slot has no room. */
+static bool make_room(struct unic_ctx *ctx)
+{
+	struct unic_area **p = idle_area(ctx);
+
+	return p && end_area(ctx, p);
+}
+
+/* Memory was moved. */
+static bool is_heap_elsewhere(struct unic_ctx *ctx)
+{
+	if (ctx->heap == UNIC_HEAP_UNKNOWN)
+		ctx->heap = unic_own_data_has_heap() ? UNIC_HEAP_OF_C
+						     : UNIC_HEAP_ELSEWHERE;
+	return ctx->heap == UNIC_HEAP_ELSEWHERE;
+}
+
+void unic_mem_make_private(struct unic_ctx *ctx, const void *addr, size_t len)
+{
+	const uint8_t *va = addr;
+	struct unic_area **p = &ctx->areas;
+
+	pthread_mutex_lock(&ctx->mem_lock);
+	if (!va || !ctx->moved || ctx->forked || !is_heap_elsewhere(ctx))
+		len = 0;
+	while (len && *p)
+		if (!meets(*p, va, va + len) || !is_idle(ctx, *p) ||
+		    !end_area(ctx, p))
+			p = &(*p)->next;
+	pthread_mutex_unlock(&ctx->mem_lock);
+}
+
+/* As unic_frames_fill(). What was deregistered may be in the slot, for the next time, until
+ * the slot has no room: unic_mem_make_private(). */
 static int fill_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 		       unsigned int shift, struct unic_run *runs, bool map)
 {
@@ -187,7 +215,7 @@ static int alloc_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	int err = alloc_locked(ctx, va, bytes, shift);
 	bool strays;
 
-	if (err != -EADDRINUSE || sweep_areas(ctx, &strays))
+	if (err != -EADDRINUSE || unic_mem_sweep(ctx, &strays))
 		return err;
 	return alloc_locked(ctx, va, bytes, shift);
 }
@@ -297,15 +325,6 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	return err;
 }
 
-static struct unic_area *area_at(struct unic_ctx *ctx, const uint8_t *va)
-{
-	struct unic_area *a = ctx->areas;
-
-	while (a && (va < a->va || va >= a->va + a->bytes))
-		a = a->next;
-	return a;
-}
-
 /* The first address of an area behind @va; @end, if that comes first. */
 static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
 {
@@ -318,145 +337,6 @@ static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
 	return end;
 }
 
-/* --------------------------- moved memory that the application has unmapped */
-
-/*
- * The application may unmap memory that was moved in, map other memory there, or have
- * realloc() move it, without a call of this library. /proc/self/maps decides which pages
- * of an area are still mapped.
- */
-struct sweep {
-	struct unic_ctx *ctx;
-	uint8_t *mapped; /* a bit per page of the slot: has a mapping */
-	bool strays;	 /* frames are mapped at addresses of no area */
-};
-
-static void mark_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
-		      uint32_t page)
-{
-	struct unic_area *a = area_at(ctx, va);
-	size_t i;
-
-	if (page >= ctx->attr.slot_bytes / UNIC_PAGE || (a && !a->moved))
-		return;
-	s->mapped[page / 8] |= (uint8_t)(1u << page % 8);
-	i = a ? (size_t)(va - a->va) / UNIC_PAGE : 0;
-	if (a && a->page[i] == page)
-		a->page[i] |= PAGE_SEEN;
-	else
-		s->strays = true;
-}
-
-static bool mark_map(void *arg, const struct unic_slot_map *m)
-{
-	struct sweep *s = arg;
-	uint32_t i;
-
-	for (i = 0; i < m->bytes / UNIC_PAGE; i++)
-		mark_page(s->ctx, s, m->va + (size_t)i * UNIC_PAGE,
-			  m->page + i);
-	return true;
-}
-
-static int mark_slot_maps(struct sweep *s)
-{
-	int err = unic_slot_each(&s->ctx->slot, NULL, (void *)UINTPTR_MAX,
-				 mark_map, s);
-
-	return err ? unic_fail(err, "/proc/self/maps cannot be read: %s",
-			       strerror(-err))
-		   : 0;
-}
-
-static bool is_page_marked(const struct unic_area *a, size_t i)
-{
-	return a->page[i] & PAGE_SEEN;
-}
-
-/* Cut @a after its first pages that are all mapped, or all not; the rest is a new area. */
-static int split_area(struct unic_area *a)
-{
-	size_t n = a->bytes / UNIC_PAGE;
-	struct unic_area *rest;
-	size_t i = 1;
-
-	while (i < n && is_page_marked(a, i) == is_page_marked(a, 0))
-		i++;
-	a->stale = !is_page_marked(a, 0);
-	if (i == n)
-		return 0;
-	rest = calloc(1, sizeof(*rest) + (n - i) * sizeof(a->page[0]));
-	if (!rest)
-		return unic_fail(-ENOMEM, "out of memory");
-	*rest = (struct unic_area){ .next = a->next,
-				    .va = a->va + i * UNIC_PAGE,
-				    .bytes = (n - i) * UNIC_PAGE,
-				    .moved = true };
-	memcpy(rest->page, a->page + i, (n - i) * sizeof(a->page[0]));
-	a->next = rest;
-	a->bytes = i * UNIC_PAGE;
-	return 0;
-}
-
-/* True if a page of @a is mapped at another address: its frames are in use. */
-static bool is_mapped_elsewhere(const struct unic_area *a,
-				const struct sweep *s)
-{
-	size_t i;
-
-	for (i = 0; i < a->bytes / UNIC_PAGE; i++) {
-		if (s->mapped[a->page[i] / 8] & 1u << a->page[i] % 8)
-			return true;
-	}
-	return false;
-}
-
-/* Give back the frames of stale areas. An area stays stale while its frames are mapped
- * elsewhere or the driver refuses. */
-static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
-{
-	struct unic_area **p = &ctx->areas;
-	struct unic_area *a;
-
-	while ((a = *p)) {
-		if (!a->stale || is_mapped_elsewhere(a, s) ||
-		    unic_frames_put(ctx, a->va, a->bytes)) {
-			p = &a->next;
-			continue;
-		}
-		*p = a->next;
-		free(a);
-	}
-}
-
-static int sweep_areas(struct unic_ctx *ctx, bool *strays)
-{
-	struct sweep s = {
-		.ctx = ctx,
-		.mapped = calloc(ctx->attr.slot_bytes / UNIC_PAGE / 8 + 1, 1)
-	};
-	struct unic_area *a;
-	size_t i;
-	int err;
-
-	if (!s.mapped)
-		return unic_fail(-ENOMEM, "out of memory");
-	err = mark_slot_maps(&s);
-	for (a = ctx->areas; a && !err; a = a->next) {
-		if (a->moved)
-			err = split_area(a);
-	}
-	for (a = ctx->areas; a; a = a->next) {
-		for (i = 0; a->moved && i < a->bytes / UNIC_PAGE; i++)
-			a->page[i] &= ~PAGE_SEEN;
-	}
-	if (!err)
-		drop_stale(ctx, &s);
-	free(s.mapped);
-	*strays = s.strays;
-	return err;
-}
-
 /* True if [@va, @end) is all memory of unic_alloc(), which need not be moved. */
 static bool is_range_allocated(struct unic_ctx *ctx, const uint8_t *va,
 			       const uint8_t *end)
@@ -464,7 +344,7 @@ static bool is_range_allocated(struct unic_ctx *ctx, const uint8_t *va,
 	struct unic_area *a;
 
 	while (va < end) {
-		a = area_at(ctx, va);
+		a = unic_area_at(ctx, va);
 		if (!a || a->moved)
 			return false;
 		va = a->va + a->bytes;
@@ -503,7 +383,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 
 static int cover_next(struct unic_ctx *ctx, uint8_t **va, uint8_t *end)
 {
-	struct unic_area *a = area_at(ctx, *va);
+	struct unic_area *a = unic_area_at(ctx, *va);
 	uint8_t *at = *va;
 	int err = 0;
 
@@ -530,9 +410,9 @@ static int move_out_strays(struct unic_ctx *ctx, const uint8_t *va,
 
 	if (is_range_allocated(ctx, va, end))
 		return 0;
-	err = sweep_areas(ctx, &strays);
+	err = unic_mem_sweep(ctx, &strays);
 	while (!err && strays && va < end) {
-		const struct unic_area *a = area_at(ctx, va);
+		const struct unic_area *a = unic_area_at(ctx, va);
 		const uint8_t *to =
 			a ? a->va + a->bytes
 			  : next_area(ctx, (uint8_t *)va, (uint8_t *)end);
@@ -541,7 +421,7 @@ static int move_out_strays(struct unic_ctx *ctx, const uint8_t *va,
 			err = unic_move_out(&ctx->slot, va, to);
 		va = to;
 	}
-	return !err && strays ? sweep_areas(ctx, &strays) : err;
+	return !err && strays ? unic_mem_sweep(ctx, &strays) : err;
 }
 
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)

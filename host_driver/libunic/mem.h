@@ -15,6 +15,12 @@ bool unic_mem_fini(struct unic_ctx *ctx);
  * unic_reg_mr(). */
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
 
+/** unic_mem_make_private() - a region that was on [@addr, @addr + @len) has ended. Where malloc() is not the C
+ * library's, what no region is on is private memory again: others take it for zeroes after
+ * MADV_DONTNEED, which clears no memory of the slot. The C library clears what it ever used, and
+ * memory that it hands out again is in the slot already. */
+void unic_mem_make_private(struct unic_ctx *ctx, const void *addr, size_t len);
+
 /** unic_mem_abandon() - unmap @mem of unic_alloc() without the driver, whose NIC is away. */
 void unic_mem_abandon(struct unic_ctx *ctx, void *mem);
 

@@ -63,6 +63,8 @@ struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd)
 void unic_mem_region_forget(struct unic_mem_region *r)
 {
 	struct unic_ctx *ctx = r->mr.ctx;
+	const void *addr = r->mr.addr;
+	size_t length = r->mr.length;
 
 	__atomic_sub_fetch(&r->mr.pd->users, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&ctx->evt_lock);
@@ -70,6 +72,7 @@ void unic_mem_region_forget(struct unic_mem_region *r)
 	unic_event_purge(ctx, &r->mr);
 	unic_mem_region_put(ctx, r);
 	pthread_mutex_unlock(&ctx->evt_lock);
+	unic_mem_make_private(ctx, addr, length);
 }
 
 static unsigned int page_shift_of(unsigned int page_bytes)

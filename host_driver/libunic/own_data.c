@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -133,6 +134,21 @@ void unic_own_data_find(struct unic_own_data *own)
 	own->n = 0;
 	own->tls_bytes = 0;
 	dl_iterate_phdr(add_object, own);
+}
+
+/* 2: malloc() of the process is in @info, and so is the C library; 1: that is elsewhere. */
+static int heap_in(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	return holds(info, (void *)malloc)
+		       ? 1 + holds(info, gnu_get_libc_version())
+		       : 0;
+}
+
+bool unic_own_data_has_heap(void)
+{
+	return dl_iterate_phdr(heap_in, NULL) == 2;
 }
 
 bool unic_own_data_meets(const struct unic_own_data *own, uintptr_t from,

@@ -28,6 +28,8 @@ struct unic_own_data {
 /** unic_own_data_find() - find the data of the libraries that are loaded now. Takes a lock of
  * the loader, which a thread that is parked may have. */
 void unic_own_data_find(struct unic_own_data *own);
+/** unic_own_data_has_heap() - true if malloc() is the C library's. */
+bool unic_own_data_has_heap(void);
 /** unic_own_data_meets() - true if a byte of [@from, @to) is of @own. */
 bool unic_own_data_meets(const struct unic_own_data *own, uintptr_t from,
 			 uintptr_t to);

@@ -54,6 +54,13 @@ struct unic_mender {
 	int kick_efd;	   /* wakes the watcher; -1: there was none yet */
 };
 
+/* Whose malloc() is. */
+enum unic_heap {
+	UNIC_HEAP_UNKNOWN,
+	UNIC_HEAP_OF_C, /* the C library's */
+	UNIC_HEAP_ELSEWHERE,
+};
+
 struct unic_ctx {
 	struct unic_ctx *next; /* of all contexts of this process */
 	struct unic_conn *conn;
@@ -87,6 +94,7 @@ struct unic_ctx {
 	bool left;  /* closed, with memory in the slot; forks are off */
 	bool moved; /* memory of the process was in the slot; forks are off */
 	const uint8_t *cover, *cover_end; /* mem.c: not moved out now */
+	enum unic_heap heap;		  /* once memory was moved */
 
 	pthread_mutex_t evt_lock; /* events, handles, upcall position */
 	int event_fd;		  /* epoll over the sources below */

@@ -238,6 +238,16 @@ def test_data(rig):
     nothing_left(rig)
 
 
+def test_heap(rig):
+    """Memory of the heap that was registered, given back to the kernel, and is to be zeroes: with the C library's malloc(),
+    and with one that asks the kernel for them."""
+    other, = glob.glob("/usr/lib/*/libjemalloc.so.2")
+    run = 'export LD_PRELOAD="$LD_PRELOAD $0" MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0; exec "$@"'
+    for heap in ("", other):
+        assert "verbs-data: heaps ok" in output(rig.socket(0), "sh", "-c", run, heap, DATA, "heap")
+    nothing_left(rig)
+
+
 def pingpong(rig, ends):
     for kind, ways in (("rc", ((), ("-e",), ("-c",))), ("uc", (("-e", "-c"),)),
                        ("ud", (("-e", "-c"),)), ("srq", ((), ("-e",)))):
@@ -406,7 +416,7 @@ def test_perftest(rig):
         print(f"        {line}", flush=True)
 
 
-TESTS = [test_devices, test_status, test_calls, test_data, test_net, test_net_virt, test_nic_ends, test_one_machine,
+TESTS = [test_devices, test_status, test_calls, test_data, test_heap, test_net, test_net_virt, test_nic_ends, test_one_machine,
          test_pingpong_one_nic, test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
 
 

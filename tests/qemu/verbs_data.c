@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * verbs_data [adjacent] - registers data and .bss of the program and of a library, by a program
- * of libibverbs that knows nothing of unic; adjacent: the heap begins where .bss ends, too.
+ * verbs_data [adjacent | heap] - registers data and .bss of the program and of a library, by a program
+ * of libibverbs that knows nothing of unic; adjacent: the heap begins where .bss ends, too; heap: that
+ * alone, of a thread, which is given back and comes again as zeroes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -257,6 +258,48 @@ static void refuses(void)
 	munmap(shared, PAGE);
 }
 
+#define BLOCKS 40u
+#define BLOCK  100000u
+
+/* An allocator may give the kernel memory back that was registered, and take it for zeroes when
+ * it uses it again. */
+static void *fills_a_heap(void *arg)
+{
+	static struct ibv_mr *mr[BLOCKS];
+	static uint8_t *block[BLOCKS];
+	unsigned int i, k;
+
+	for (i = 0; i < BLOCKS; i++) {
+		block[i] = malloc(BLOCK);
+		IS(block[i]);
+		memset(block[i], 0x5a, BLOCK);
+		mr[i] = ibv_reg_mr(pd, block[i], BLOCK, RW);
+		IS(mr[i]);
+	}
+	for (i = 0; i < BLOCKS; i++)
+		IS(!ibv_dereg_mr(mr[i]));
+	while (i--)
+		free(block[i]);
+	for (i = 0; i < BLOCKS; i++) {
+		block[i] = calloc(1, BLOCK);
+		IS(block[i]);
+		for (k = 0; k < BLOCK; k++)
+			IS(!block[i][k]);
+	}
+	while (i--)
+		free(block[i]);
+	return arg;
+}
+
+static void uses_heaps(void)
+{
+	pthread_t thread;
+
+	fills_a_heap(NULL);
+	IS(!pthread_create(&thread, NULL, fills_a_heap, NULL));
+	IS(!pthread_join(thread, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -266,6 +309,11 @@ int main(int argc, char **argv)
 	ctx = list && *list ? ibv_open_device(*list) : NULL;
 	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
 	IS(pd);
+	if (argc > 1 && !strcmp(argv[1], "heap")) {
+		uses_heaps();
+		puts("verbs-data: heaps ok");
+		return 0;
+	}
 	open_qp();
 	IS(!pthread_create(&thread, NULL, counts, NULL));
 	moves_bytes();

@@ -7,6 +7,12 @@ FORK = "host_driver/libunic/fork.c"
 LIB = "host_driver/libunic/"
 TURN = "host_driver/libunic/conn_turn.c"
 MUTATIONS = (
+    (LIB + "mr.c", "\tunic_mem_make_private(ctx, addr, length);\n", "",
+     "memory: another allocator's is not cleared once it was registered", "test_libunic_data"),
+    (LIB + "form.c", "\t\tunic_mem_make_private(mr->ctx, addr, length);\n", "",
+     "memory: nor is that of which a region has moved on", "test_libunic_data"),
+    (LIB + "mem.c", " || !is_idle(ctx, *p) ||", " ||",
+     "memory: a region loses what another one gave back", "test_libunic_data"),
     (CONN, "\tpthread_mutex_unlock(&conn->lock);\n\tret = transmit_call(conn, w->call);\n"
      "\tpthread_mutex_lock(&conn->lock);\n", "\tret = transmit_call(conn, w->call);\n",
      "conn: who sends keeps the others from reading", "test_conn"),
@@ -47,9 +53,9 @@ MUTATIONS = (
      "threads: what a handler writes amid a move is lost", "test_libunic_data"),
     (LIB + "mem.c", "while (err == -ENOMEM && make_room(ctx));", "while (0);",
      "memory: what was deregistered keeps its place in a full slot", "test_libunic_memory"),
-    (LIB + "mem.c", "		    !unic_mem_region_at(ctx, a->va, a->bytes, false))", "		    1)",
+    (LIB + "mem.c", " &&\n	       !unic_mem_region_at(ctx, a->va, a->bytes, false);", ";",
      "memory: what is registered makes room", "test_libunic_memory"),
-    (LIB + "mem.c", "a->moved && !a->stale && !covered &&", "a->moved && !a->stale &&",
+    (LIB + "mem.c", " && !meets(a, ctx->cover, ctx->cover_end)", "",
      "memory: what is being registered anew makes room for itself", "test_libunic_memory"),
     (LIB + "move.c", "\tcopy = unic_map_apart(m.bytes);\n",
      "\tcopy = mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,\n"
@@ -57,7 +63,7 @@ MUTATIONS = (
      "move: the context is read while its page is away", "test_libunic_memory"),
     (LIB + "move.c", ".bytes = min_at(m->to, s->end) - from,", ".bytes = min_at(m->to, m->to) - from,",
      "move: a neighbour that is registered is moved out, too", "test_libunic_data"),
-    (LIB + "mem.c", "\tint err = unic_slot_each(",
+    (LIB + "mem_sweep.c", "\tint err = unic_slot_each(",
      "\tint err = unic_slot_each(&s->ctx->slot, NULL, (void *)UINTPTR_MAX, mark_map, s) + unic_slot_each(",
      "memory: the list of mappings is read again and again", "test_libunic_data"),
     (LIB + "mem.c", "\t    unic_move_out(&ctx->slot, NULL, (void *)UINTPTR_MAX))\n",

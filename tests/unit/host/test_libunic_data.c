@@ -250,6 +250,48 @@ static void a_neighbour_stays(void **state)
 	munmap(other, PAGE);
 }
 
+/* Where the heap is not the C library's, what was deregistered is cleared by MADV_DONTNEED; what
+ * another region is on, or memory of unic_alloc(), stays as it is. */
+static void who_counts_on_zeroes_gets_them(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 3);
+	struct unic_mr *all, *last;
+	struct unic_rereg_attr anew = { .what = UNIC_REREG_RANGE,
+					.addr = mem,
+					.length = PAGE };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	last = reg(&r, mem + 2 * PAGE, PAGE);
+	all = reg(&r, mem, 3 * PAGE);
+	assert_int_equal(unic_dereg_mr(all), 0);
+	assert_false(is_anonymous(mem)); /* as it is with the C library's */
+	r.ctx->heap = UNIC_HEAP_ELSEWHERE;
+	all = reg(&r, mem, 3 * PAGE);
+	assert_int_equal(unic_rereg_mr(all, &anew, NULL), 0);
+	assert_false(is_anonymous(mem)); /* one area, of which it is a page */
+	memset(mem, 7, 3 * PAGE);
+	assert_int_equal(unic_dereg_mr(all), 0);
+	assert_true(is_anonymous(mem));
+	assert_true(is_anonymous(mem + PAGE));
+	assert_false(is_anonymous(mem + 2 * PAGE));
+	assert_int_equal(mem[PAGE], 7);
+	assert_int_equal(madvise(mem, 2 * PAGE, MADV_DONTNEED), 0);
+	assert_int_equal(mem[PAGE], 0);
+	assert_int_equal(mem[2 * PAGE], 7);
+	assert_int_equal(unic_dereg_mr(last), 0);
+	assert_true(is_anonymous(mem + 2 * PAGE));
+	all = reg(&r, mem, PAGE);
+	anew.addr = mem + 2 * PAGE;
+	assert_int_equal(unic_rereg_mr(all, &anew, NULL), 0);
+	assert_true(is_anonymous(mem));
+	assert_false(is_anonymous(mem + 2 * PAGE));
+	assert_int_equal(unic_dereg_mr(all), 0);
+	rig_down(&r);
+	munmap(mem, 3 * PAGE);
+}
+
 static volatile uint32_t *counted, seen;
 
 static void on_alarm(int sig)
@@ -787,6 +829,7 @@ int main(void)
 		WITH_DRIVER(idle_data_makes_room),
 		WITH_DRIVER(mappings_are_read_once),
 		WITH_DRIVER(a_neighbour_stays),
+		WITH_DRIVER(who_counts_on_zeroes_gets_them),
 		WITH_DRIVER(signals_wait),
 		WITH_DRIVER(a_child_has_copies),
 		WITH_DRIVER(a_child_has_locks),
