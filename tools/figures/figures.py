@@ -87,7 +87,7 @@ def table(command, name):
         return f"\n\nNot measured yet: `{HOW.get(command, 'make ' + command)}` writes it.\n\n"
     lines = [f"Version {found['version']}.", "", "| " + " | ".join(found["columns"]) + " |",
              "| --- " * len(found["columns"]) + "|"]
-    lines += ["| " + " | ".join(row) + " |" for row in found["rows"]]
+    lines += ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in found["rows"]]
     return "\n\n" + "\n".join(lines) + "\n\n"
 
 
