@@ -155,33 +155,33 @@ static inline void set_first(struct unic_xlate *out,
 	out->len = len < at->len ? len : at->len;
 }
 
-/* Writes the page of @iova of region @idx, whose entry is cached, to *@at; the fast path
- * never finds one. Returns as unic_cache_entry(). */
+/* Looks up a cached entry; the fast path never finds one. Returns as
+ * unic_cache_entry(). */
 static int __attribute__((noinline))
 lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
-	      uint32_t len, struct unic_xlate *at)
+	      uint32_t len, const struct unic_tlb_entry **e)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	uint32_t size = 1u << mr->page_shift;
-	uint32_t in_page = (uint32_t)iova & (size - 1u);
-	const struct unic_tlb_entry *e;
-	int r = unic_cache_entry(
-		nic, idx, page_of(mr, iova),
-		((in_page + (len - 1u)) >> mr->page_shift) + 1u, &e);
+	uint32_t in_page = (uint32_t)iova & ((1u << mr->page_shift) - 1u);
 
-	if (!r)
-		set_page(at, e, (uint32_t)iova, size);
-	return r;
+	return unic_cache_entry(nic, idx, page_of(mr, iova),
+				((in_page + (len - 1u)) >> mr->page_shift) + 1u,
+				e);
 }
 
-/* lookup_cached() for a window over such a region. */
+/* lookup_cached() for window @idx over such a region: writes the page to *@at. */
 static int __attribute__((noinline, cold))
 lookup_behind(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 	      uint32_t len, struct unic_xlate *at)
 {
 	uint16_t of = unic_cached_window_find(nic, idx, &iova);
+	const struct unic_tlb_entry *e;
+	int r = lookup_cached(nic, of, iova, len, &e);
 
-	return lookup_cached(nic, of, iova, len, at);
+	if (!r)
+		set_page(at, e, (uint32_t)iova,
+			 1u << nic->mrs.mr[of].page_shift);
+	return r;
 }
 
 /*
@@ -193,17 +193,22 @@ static int __attribute__((noinline, cold))
 cached_xlate(struct unic_memory *nic, struct unic_xlate *out)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[out->mr];
+	const struct unic_tlb_entry *e;
 	struct unic_xlate at;
-	int r = 0;
+	int r;
 
-	if (unic_mr_cached(mr))
-		r = lookup_cached(nic, out->mr, out->bus, out->len, &at);
-	else if (unic_mr_over_cached(mr))
+	if (unic_mr_cached(mr)) {
+		r = lookup_cached(nic, out->mr, out->bus, out->len, &e);
+		if (r)
+			return r;
+		set_page(&at, e, (uint32_t)out->bus, 1u << mr->page_shift);
+	} else if (unlikely(unic_mr_over_cached(mr))) {
 		r = lookup_behind(nic, out->mr, out->bus, out->len, &at);
-	else if (!unic_xlate_run(nic, out->mr, out->bus, &at))
-		r = -UNIC_EEVICTED;
-	if (r)
-		return r;
+		if (r)
+			return r;
+	} else if (!unic_xlate_run(nic, out->mr, out->bus, &at)) {
+		return -UNIC_EEVICTED;
+	}
 	set_first(out, &at, out->mr, out->len);
 	return 0;
 }
@@ -285,27 +290,44 @@ derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
+/* cached_page() for a window over such a region. */
+static int __attribute__((noinline, cold))
+page_behind(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
+	    uint32_t len, struct unic_xlate *out)
+{
+	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	struct unic_xlate at;
+	int r = lookup_behind(nic, idx, iova, len, &at);
+
+	if (r) {
+		out->mr = idx;
+		return r;
+	}
+	unic_cached_window_show(nic, idx);
+	clip_to_region(mr, iova, &at);
+	return set_window(nic, mr, idx, iova, len, &at, out);
+}
+
 /* The end of unic_access_page() if the fast path found no entry. */
 static int __attribute__((noinline, cold))
 cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	    uint32_t len, struct unic_xlate *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
+	const struct unic_tlb_entry *e;
 	struct unic_xlate at;
 	int r;
 
-	if (unic_mr_cached(mr))
-		r = lookup_cached(nic, idx, iova, len, &at);
-	else if (unic_mr_over_cached(mr))
-		r = lookup_behind(nic, idx, iova, len, &at);
-	else
-		return derived_page(nic, mr, iova, len, out);
+	if (!unic_mr_cached(mr))
+		return unlikely(unic_mr_over_cached(mr))
+			       ? page_behind(nic, mr, iova, len, out)
+			       : derived_page(nic, mr, iova, len, out);
+	r = lookup_cached(nic, idx, iova, len, &e);
 	if (r) {
 		out->mr = idx;
 		return r;
 	}
-	if (unic_mr_over_cached(mr))
-		unic_cached_window_show(nic, idx);
+	set_page(&at, e, (uint32_t)iova, 1u << mr->page_shift);
 	clip_to_region(mr, iova, &at);
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }

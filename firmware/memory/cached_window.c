@@ -33,7 +33,7 @@ void unic_cached_window_begin(struct unic_memory *nic, uint16_t mr)
 	nic->mrs.mr[mr].flags |= UNIC_MR_F_CACHED;
 }
 
-void unic_cached_window_end(struct unic_memory *nic, uint16_t mr)
+COLD void unic_cached_window_end(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_cached_mr *of = &nic->cache.of[element_of(nic, mr)->mr];
 

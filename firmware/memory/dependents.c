@@ -82,6 +82,8 @@ void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 
 	if (!form->n)
 		return;
+	if (unic_mr_over_cached(&nic->mrs.mr[mr]))
+		unic_cached_window_end(nic, mr);
 	unic_dependents_unmake(nic, mr);
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;
@@ -135,8 +137,6 @@ void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 
 	unic_usage_fold(nic, mr); /* counts uses that were not folded yet */
 	unic_cuts_forget(nic, mr);
-	if (unic_mr_over_cached(&nic->mrs.mr[mr]))
-		unic_cached_window_end(nic, mr);
 	form->used = 0;
 	form->depth = 1;
 	for (i = form->first; i < form->first + n; i++) {

@@ -15,7 +15,7 @@ COLD bool unic_derived_loads(const struct unic_memory *nic, uint8_t kind,
 			     uint16_t of)
 {
 	return UNIC_TABLE_READS && kind == UNIC_FORM_FAST &&
-	       unic_mr_cached(&nic->mrs.mr[of]) && !nic->cache.of[of].demand;
+	       !nic->cache.of[of].demand;
 }
 
 /* Writes the bus address of byte @from of region @of to *@bus. Returns 0, or the error of

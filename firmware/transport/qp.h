@@ -127,8 +127,7 @@ struct unic_sq {
 };
 
 /* Whether the marks of receives are the last of a queue pair: with many slots what lies
- * behind them would be out of reach of an instruction (base.h). The array that is not used
- * has one word. */
+ * behind them would be out of reach of an instruction (base.h). */
 #define UNIC_MARKS_LAST (UNIC_QP_SLOTS > 1024u)
 
 /* Receive queue; see rq.h. head <= pick < fetched <= tail. */
@@ -160,7 +159,7 @@ struct unic_rq {
 	struct unic_rq_slot win[UNIC_RQ_WINDOW];
 	struct unic_rq_slot far; /* one behind the window, see rq.h */
 	/* completed out of order, by slot */
-	uint32_t gone[UNIC_MARKS_LAST ? 1 : UNIC_QP_SLOTS / 32];
+	uint32_t gone[UNIC_MARKS_LAST ? UNIC_NONE : UNIC_QP_SLOTS / 32];
 };
 
 /* A READ or an atomic operation being answered, or remembered for a duplicate of its
@@ -296,7 +295,7 @@ struct unic_qp_ctx {
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 	struct unic_read read[UNIC_QP_READS]; /* of rsp */
 	/* as rq.gone */
-	uint32_t gone[UNIC_MARKS_LAST ? UNIC_QP_SLOTS / 32 : 1];
+	uint32_t gone[UNIC_MARKS_LAST ? UNIC_QP_SLOTS / 32 : UNIC_NONE];
 };
 
 /* Added to RTR and RTS of UC and UD, see ud_uc.h. */

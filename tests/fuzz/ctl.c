@@ -20,11 +20,10 @@ static const uint8_t ops[] = {
 	UNIC_CTL_PD_ALLOC,    UNIC_CTL_HELLO,
 };
 
-/* Less often: requests for derived regions, MR_REREG and advice. */
+/* Less often: requests for derived regions, MR_REREG, advice, another ring. */
 static const uint8_t more_ops[] = {
-	UNIC_CTL_MR_ALLOC,  UNIC_CTL_MR_MAKE,  UNIC_CTL_MR_MAKE,
-	UNIC_CTL_MR_INVAL,  UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
-	UNIC_CTL_CQ_RESIZE,
+	UNIC_CTL_MR_ALLOC, UNIC_CTL_MR_MAKE,  UNIC_CTL_CQ_RESIZE,
+	UNIC_CTL_MR_INVAL, UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
 };
 
 void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id)

@@ -55,7 +55,7 @@ MUTATIONS = (
      "table: a run of a resident region is another page", "test_fastreg"),
     ("firmware/memory/derived_load.c", "	if (err)\n		unic_mr_unfill(nic, idx);\n", "",
      "table: what a refused registration loaded stays", "test_fastreg"),
-    ("firmware/memory/derived_load.c", " && !nic->cache.of[of].demand;", ";",
+    ("firmware/memory/derived_load.c", " &&\n\t       !nic->cache.of[of].demand;", ";",
      "table: a fast registration of pages that nobody keeps", "test_fastreg"),
     ("firmware/memory/fault_answer.c", "(UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps &&", "(0 &&",
      "table: a page is taken from under a copy", "test_fastreg"),

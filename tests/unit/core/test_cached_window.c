@@ -366,6 +366,21 @@ static void a_board_without_them(void **state)
 			 !UNIC_CACHED_WINDOWS);
 }
 
+/* Other forms have no entries to borrow there; a fast registration copies those of a TABLE. */
+static void only_windows_lie_in_such_regions(void **state)
+{
+	struct rig_mr of, form;
+
+	(void)state;
+	form_reg_cached(UNIC_DEMAND, &of);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &form);
+	assert_int_equal(form_make_one(&form, &of, 0, PAGE, RW, 1),
+			 UNIC_ST_NO_MR);
+	form_alloc_ok(UNIC_FORM_FAST, 1, &form);
+	assert_int_equal(form_make_one(&form, &of, 0, PAGE, RW, 1),
+			 UNIC_ST_NO_MR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,7 +397,10 @@ int main(void)
 		TEST(a_region_takes_its_windows_along),
 		TEST(pages_are_taken_out_under_a_window),
 	};
-	const struct CMUnitTest any_board[] = { TEST(a_board_without_them) };
+	const struct CMUnitTest any_board[] = {
+		TEST(a_board_without_them),
+		TEST(only_windows_lie_in_such_regions),
+	};
 	int failed = cmocka_run_group_tests(any_board, NULL, NULL);
 
 	if (UNIC_CACHED_WINDOWS)

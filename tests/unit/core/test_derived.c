@@ -620,6 +620,11 @@ static void importance_changes_at_any_time(void **state)
 	rig_run(&rb, 1000000000);
 	assert_int_equal(m->state, UNIC_MR_EVICTED);
 	TRY(STATE);
+	c = good;
+	c.importance = 0;
+	c.what = UNIC_REREG_RIGHTS;
+	c.rights = RW;
+	TRY(STATE);
 #undef TRY
 }
 
@@ -641,6 +646,14 @@ static void reregister(void **state)
 			 UNIC_ST_##status)
 #define LIST(i) \
 	list[rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8) + (i)]
+	form_alloc_ok(UNIC_FORM_SUB, 0, &s);
+	c = (struct unic_cmd_mr_rereg){ .mr = unic_to_le32(s.mr),
+					.gen = unic_to_le32(s.gen),
+					.what = UNIC_REREG_RIGHTS };
+	TRY(STATE); /* nothing has been made of it */
+	assert_int_equal(form_make_one(&s, &form_mb[1], 0, PAGE, RW, 1), 0);
+	TRY(STATE); /* it has pages of another */
+	assert_int_equal(rig_dereg(&rb, &s), 0);
 	c = good;
 	TRY(INVALID); /* no UNIC_REREG_* bit */
 	c.what = UNIC_REREG_HINT << 1;

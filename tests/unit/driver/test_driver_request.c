@@ -229,6 +229,38 @@ static void tables_are_for_the_administrator(void **state)
 	fake_delete(f);
 }
 
+static bool shows_nothing(struct unic_provider *p, uint32_t off, void *buf,
+			  uint32_t bytes)
+{
+	(void)p;
+	(void)off;
+	(void)buf;
+	(void)bytes;
+	return false;
+}
+
+/* A provider may have no record of a crash, as that of the loop. */
+static void a_crash_may_not_be_shown(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_provider *p = f->host->provider;
+	const struct unic_provider_ops *had = p->ops;
+	struct unic_provider_ops ops = *had;
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+	struct unic_crash crash = { .magic = unic_to_le32(UNIC_CRASH_MAGIC) };
+
+	(void)state;
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_CRASH, rec), UNIC_CTL_ST_NONE);
+	memcpy(f->bar + UNIC_BAR_CRASH_OFF, &crash, sizeof(crash));
+	assert_int_equal(request(f, UNIC_CTL_CRASH, rec), 0);
+	ops.peek = shows_nothing;
+	p->ops = &ops;
+	assert_int_equal(request(f, UNIC_CTL_CRASH, rec), UNIC_CTL_ST_NONE);
+	p->ops = had;
+	fake_delete(f);
+}
+
 /* An owner may read the usage of its regions. */
 static void uses_of_ones_own_regions(void **state)
 {
@@ -445,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(too_many_requests),
+		cmocka_unit_test(a_crash_may_not_be_shown),
 		cmocka_unit_test(each_call_is_logged),
 		cmocka_unit_test(request_of_another_life),
 		cmocka_unit_test(bus_addresses_are_the_drivers_alone),
