@@ -158,9 +158,8 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 }
 
 /* True if the window of @mr is the page of @e, of 1 << @shift bytes. */
-static inline bool __attribute__((always_inline))
-is_in_window(const struct unic_mr_ctx *mr, const struct unic_tlb_entry *e,
-	     uint32_t shift)
+static bool is_in_window(const struct unic_mr_ctx *mr,
+			 const struct unic_tlb_entry *e, uint32_t shift)
 {
 	uint64_t at = (uint64_t)mr->win_bus << 32 |
 		      (mr->win_add + mr->win_end - 1u);
@@ -168,34 +167,21 @@ is_in_window(const struct unic_mr_ctx *mr, const struct unic_tlb_entry *e,
 	return mr->win_bytes && !((at ^ e->bus) >> shift);
 }
 
-static inline void __attribute__((always_inline))
-close_window(struct unic_mr_ctx *mr, const struct unic_tlb_entry *e,
-	     uint32_t shift)
+/* Closes the windows of region @idx, and of the memory window over it that has one, if
+ * they are the page of @e. */
+static void close_windows(struct unic_memory *nic, uint16_t idx,
+			  const struct unic_tlb_entry *e)
 {
-	if (is_in_window(mr, e, shift))
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx], *over;
+	uint16_t shown = nic->cache.of[idx].shown;
+
+	if (is_in_window(mr, e, mr->page_shift))
 		mr->win_bytes = 0;
-}
-
-/* Closes that of the memory window over region @idx that has one. */
-static void __attribute__((noinline, cold))
-close_shown(struct unic_memory *nic, uint16_t idx,
-	    const struct unic_tlb_entry *e)
-{
-	close_window(&nic->mrs.mr[nic->cache.of[idx].shown], e,
-		     nic->mrs.mr[idx].page_shift);
-}
-
-/* Closes the windows of region @idx, and over it, if they are the page of @e. */
-static inline void __attribute__((always_inline))
-close_windows(struct unic_memory *nic, uint16_t idx,
-	      const struct unic_tlb_entry *e)
-{
-	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-
-	close_window(mr, e, mr->page_shift);
-	if (UNIC_CACHED_WINDOWS &&
-	    unlikely(nic->cache.of[idx].shown != UNIC_MR_NIL))
-		close_shown(nic, idx, e);
+	if (!UNIC_CACHED_WINDOWS || likely(shown == UNIC_MR_NIL))
+		return;
+	over = &nic->mrs.mr[shown];
+	if (is_in_window(over, e, mr->page_shift))
+		over->win_bytes = 0;
 }
 
 /* Frees entry @i; its page cannot be reached afterwards. @tell: with a drop

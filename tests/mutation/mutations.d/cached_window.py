@@ -15,9 +15,9 @@ MUTATIONS = (
      "windows over pages that go: a page goes under DMA", "test_cached_window"),
     ("firmware/memory/cache.c", "		     unic_cached_window_region(nic, c->held[i].mr) == mr))", "		     0))",
      "windows over pages that go: a page goes under a frame that waits", "test_cached_window"),
-    ("firmware/memory/access.c", "	return lookup_cached(nic, of, iova, len, at);\n",
-     "	if (!unic_mr_opens(&nic->mrs.mr[idx], nic->mrs.mr[idx].stag, nic->mrs.mr[idx].pd))\n"
-     "		return -UNIC_EEVICTED;\n	return lookup_cached(nic, of, iova, len, at);\n",
+    ("firmware/memory/access.c", "	int r = lookup_cached(nic, of, iova, len, &e);\n\n",
+     "	int r = unic_mr_opens(&nic->mrs.mr[idx], nic->mrs.mr[idx].stag, nic->mrs.mr[idx].pd) ?\n"
+     "		lookup_cached(nic, of, iova, len, &e) : -UNIC_EEVICTED;\n\n",
      "windows over pages that go: what is under way ends with them", "test_window_miss"),
     ("firmware/memory/fault.c", "		mr = unic_cached_window_find(nic, mr, &end);\n", "		;\n",
      "windows over pages that go: what is left is not asked for", "test_cached_window"),
