@@ -170,10 +170,7 @@ void unic_queue_cq_create(struct unic_req *req)
 
 	if (!status)
 		status = unic_req_room(req, UNIC_OBJ_CQ);
-	if (status)
-		unic_req_status(req, status);
-	else
-		unic_req_send(req, UNIC_CMD_CQ_CREATE, &cmd, cq_done);
+	unic_req_send_if(req, status, UNIC_CMD_CQ_CREATE, &cmd, cq_done);
 }
 
 void unic_queue_cq_destroy(struct unic_req *req)
@@ -194,12 +191,10 @@ void unic_queue_cq_destroy(struct unic_req *req)
 static void qp_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	uint32_t status = unic_call_status(call);
+	uint32_t status = unic_call_support(call); /* of its type */
 	struct unic_ctl_qp_create r;
 	struct unic_hqp *qp;
 
-	if (status == UNIC_ST_BAD_OPCODE) /* no such type */
-		status = UNIC_CTL_ST_UNSUPPORTED;
 	if (status) {
 		unic_req_status(req, status);
 		return;
@@ -275,10 +270,7 @@ void unic_queue_qp_create(struct unic_req *req)
 
 	if (!status)
 		status = unic_req_room(req, UNIC_OBJ_QP);
-	if (status)
-		unic_req_status(req, status);
-	else
-		unic_req_send(req, UNIC_CMD_QP_CREATE, &cmd, qp_done);
+	unic_req_send_if(req, status, UNIC_CMD_QP_CREATE, &cmd, qp_done);
 }
 
 void unic_queue_qp_query(struct unic_req *req)

@@ -8,12 +8,10 @@
 static void resize_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	uint32_t status = unic_call_status(call);
+	uint32_t status = unic_call_support(call);
 	struct unic_ctl_cq_resize_reply reply = { 0 };
 	struct unic_cpl_cq_resize cpl;
 
-	if (status == UNIC_ST_BAD_OPCODE) /* no such command */
-		status = UNIC_CTL_ST_UNSUPPORTED;
 	if (status) {
 		unic_req_status(req, status);
 		return;
@@ -56,8 +54,5 @@ void unic_queue_cq_resize(struct unic_req *req)
 	struct unic_cmd_cq_resize cmd;
 	uint32_t status = build_resize(req, &cmd);
 
-	if (status)
-		unic_req_status(req, status);
-	else
-		unic_req_send(req, UNIC_CMD_CQ_RESIZE, &cmd, resize_done);
+	unic_req_send_if(req, status, UNIC_CMD_CQ_RESIZE, &cmd, resize_done);
 }

@@ -312,6 +312,15 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 	done(call);
 }
 
+void unic_req_send_if(struct unic_req *req, uint32_t status, uint8_t opcode,
+		      const void *cmd, void (*done)(struct unic_call *call))
+{
+	if (status)
+		unic_req_status(req, status);
+	else
+		unic_req_send(req, opcode, cmd, done);
+}
+
 /* Audits the provider: one completion for each command, with its opcode. */
 void unic_req_done(struct unic_host *host, struct unic_call *call)
 {

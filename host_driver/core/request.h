@@ -45,6 +45,10 @@ uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes);
 void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 		   void (*done)(struct unic_call *call));
 
+/** unic_req_send_if() - unic_req_send() if @status is UNIC_ST_OK, or the answer to @req is @status. */
+void unic_req_send_if(struct unic_req *req, uint32_t status, uint8_t opcode,
+		      const void *cmd, void (*done)(struct unic_call *call));
+
 /** unic_req_of() - the request that @call is the first member of. */
 static inline struct unic_req *unic_req_of(struct unic_call *call)
 {
@@ -53,6 +57,15 @@ static inline struct unic_req *unic_req_of(struct unic_call *call)
 
 /** unic_call_status() - the status of completed @call, as one of abi/unic_ctl.h. */
 uint32_t unic_call_status(const struct unic_call *call);
+
+/** unic_call_support() - unic_call_status() of a command that a NIC may not have:
+ * UNIC_CTL_ST_UNSUPPORTED then. */
+static inline uint32_t unic_call_support(const struct unic_call *call)
+{
+	uint32_t status = unic_call_status(call);
+
+	return status == UNIC_ST_BAD_OPCODE ? UNIC_CTL_ST_UNSUPPORTED : status;
+}
 
 /** unic_req_answer() - send @rec (64 bytes, header filled in here) and @tail to
  * the process, if there is one, and free @req. */

@@ -73,10 +73,8 @@ void unic_queue_srq_create(struct unic_req *req)
 	struct unic_cmd_srq_create cmd;
 	uint32_t status = build_srq_command(req, &cmd);
 
-	if (status)
-		unic_req_status(req, status);
-	else
-		unic_req_send(req, UNIC_CMD_SRQ_CREATE, &cmd, create_srq_done);
+	unic_req_send_if(req, status, UNIC_CMD_SRQ_CREATE, &cmd,
+			 create_srq_done);
 }
 
 void unic_queue_srq_modify(struct unic_req *req)

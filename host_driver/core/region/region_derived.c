@@ -23,13 +23,6 @@ static uint32_t get_idle_region(struct unic_req *req, uint32_t id,
 	return (*mr)->waiter ? UNIC_ST_BUSY : UNIC_ST_OK;
 }
 
-static uint32_t status_of(const struct unic_call *call)
-{
-	uint32_t status = unic_call_status(call);
-
-	return status == UNIC_ST_BAD_OPCODE ? UNIC_CTL_ST_UNSUPPORTED : status;
-}
-
 static void answer_region(struct unic_req *req, const struct unic_region *mr)
 {
 	struct unic_ctl_mr_reg_reply r = {
@@ -48,7 +41,7 @@ static void alloc_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = status_of(call);
+	uint32_t status = unic_call_support(call);
 	struct unic_cpl_mr_reg cpl;
 
 	if (!mr) { /* its process or the epoch ended */
@@ -116,7 +109,7 @@ static void make_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = status_of(call);
+	uint32_t status = unic_call_support(call);
 	struct unic_cpl_mr_reg cpl;
 
 	if (status || !mr) {
@@ -173,7 +166,7 @@ void unic_region_make(struct unic_req *req)
 
 static void inval_done(struct unic_call *call)
 {
-	unic_req_status(unic_req_of(call), status_of(call));
+	unic_req_status(unic_req_of(call), unic_call_support(call));
 }
 
 void unic_region_inval(struct unic_req *req)
@@ -278,7 +271,7 @@ static void rereg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = status_of(call);
+	uint32_t status = unic_call_support(call);
 	struct unic_ctl_mr_rereg r;
 
 	if (!mr || mr->waiter != req) { /* process or epoch ended */
@@ -347,7 +340,7 @@ static void hint_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = status_of(call);
+	uint32_t status = unic_call_support(call);
 	struct unic_ctl_mr_rereg r;
 	struct unic_ctl_mr_reg made;
 

@@ -36,7 +36,7 @@ MUTATIONS = (
      "resize: the driver lets a queue that has failed", "test_driver_resize"),
     (DRIVER, "	if (req->host->proc[req->slot].keep)\n		return UNIC_CTL_ST_UNSUPPORTED;\n", "",
      "resize: of a process that keeps its objects", "test_driver_resize"),
-    (DRIVER, "		status = UNIC_CTL_ST_UNSUPPORTED;\n", "		;\n",
+    (DRIVER, "unic_call_support(call)", "unic_call_status(call)",
      "resize: a NIC that cannot is not told of", "test_driver_resize"),
     (LOOP, "	if (cq->written - ci > entries)\n		return UNIC_ST_BUSY;\n", "",
      "resize: the loop provider loses what is unread", "test_driver_loop"),
