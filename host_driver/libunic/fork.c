@@ -331,7 +331,8 @@ static bool has_moved(void)
 {
 	const struct unic_ctx *ctx = all.first;
 
-	while (ctx && (ctx->forked || !ctx->moved))
+	while (ctx &&
+	       (ctx->forked || !__atomic_load_n(&ctx->moved, __ATOMIC_RELAXED)))
 		ctx = ctx->next;
 	return ctx;
 }

@@ -66,7 +66,8 @@ static struct unic_area *area_new(uint8_t *va, size_t bytes,
 static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 {
 	unic_forks_off();
-	ctx->moved |= a->moved;
+	if (a->moved)
+		__atomic_store_n(&ctx->moved, true, __ATOMIC_RELAXED);
 	a->next = ctx->areas;
 	__atomic_store_n(&ctx->areas, a, __ATOMIC_RELAXED);
 	unic_forks_on();
@@ -160,18 +161,28 @@ static bool is_heap_elsewhere(struct unic_ctx *ctx)
 	return ctx->heap == UNIC_HEAP_ELSEWHERE;
 }
 
+static void end_idle_areas(struct unic_ctx *ctx, const uint8_t *from,
+			   const uint8_t *to)
+{
+	struct unic_area **p = &ctx->areas;
+
+	while (*p)
+		if (!meets(*p, from, to) || !is_idle(ctx, *p) ||
+		    !end_area(ctx, p))
+			p = &(*p)->next;
+}
+
 void unic_mem_make_private(struct unic_ctx *ctx, const void *addr, size_t len)
 {
 	const uint8_t *va = addr;
-	struct unic_area **p = &ctx->areas;
 
+	/* most processes move nothing, and need not wait here for those that do */
+	if (!va || ctx->forked ||
+	    !__atomic_load_n(&ctx->moved, __ATOMIC_RELAXED))
+		return;
 	pthread_mutex_lock(&ctx->mem_lock);
-	if (!va || !ctx->moved || ctx->forked || !is_heap_elsewhere(ctx))
-		len = 0;
-	while (len && *p)
-		if (!meets(*p, va, va + len) || !is_idle(ctx, *p) ||
-		    !end_area(ctx, p))
-			p = &(*p)->next;
+	if (is_heap_elsewhere(ctx))
+		end_idle_areas(ctx, va, va + len);
 	pthread_mutex_unlock(&ctx->mem_lock);
 }
 

@@ -282,7 +282,7 @@ static int begin_round(uint32_t ms, uint64_t until_ns)
 	return stop_others(ms);
 }
 
-static void end_round(void)
+void unic_park_release(void)
 {
 	unpark_threads();
 	pthread_mutex_unlock(&park.lock);
@@ -308,7 +308,7 @@ int unic_park_run(int (*fn)(void *), void *arg)
 	err = begin_round(PARK_MS, 0);
 	if (err >= 0)
 		err = fn(arg);
-	end_round();
+	unic_park_release();
 	unic_forks_on();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
@@ -323,7 +323,7 @@ int unic_park_hold(uint32_t ms)
 				 unic_now_ns() + ms * 1000000ull,
 				 __ATOMIC_RELEASE);
 	else
-		end_round();
+		unic_park_release();
 	return others;
 }
 
@@ -336,11 +336,6 @@ bool unic_park_longer(uint32_t ms)
 					   unic_now_ns() + ms * 1000000ull,
 					   false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
-}
-
-void unic_park_release(void)
-{
-	end_round();
 }
 
 void unic_park_forked(void)

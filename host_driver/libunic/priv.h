@@ -92,7 +92,7 @@ struct unic_ctx {
 	pthread_mutex_t mem_lock;
 	struct unic_area *areas;
 	bool left;  /* closed, with memory in the slot; forks are off */
-	bool moved; /* memory of the process was in the slot; forks are off */
+	bool moved; /* memory of the process was in the slot; atomic */
 	const uint8_t *cover, *cover_end; /* mem.c: not moved out now */
 	enum unic_heap heap;		  /* once memory was moved */
 
