@@ -40,8 +40,8 @@ struct unic_derived_loading {
 };
 
 /**
- * unic_derived_loads() - are the entries of region @of cached, and may a form of @kind be
- * made of it all the same? A fast registration copies addresses into entries of its own, and those of a
+ * unic_derived_loads() - may a form of @kind, which is no window, be made of region @of, whose entries
+ * are cached? A fast registration copies addresses into entries of its own, and those of a
  * list are good as long as the region is: its pages stay pinned. Those of a DEMAND
  * region are unpinned when their entries are dropped.
  */
