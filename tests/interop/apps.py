@@ -6,9 +6,9 @@ ping-pongs, also on board virt, and perftest. No object of theirs is left. Ends 
     apps.py [--board soft|virt] [--only WORD]
 """
 import argparse
+import contextlib
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
 
 import hosts  # noqa: E402
+import functions  # noqa: E402
 import stops  # noqa: E402
 import test_verbs as verbs  # noqa: E402
 
@@ -51,29 +52,16 @@ def cases(board):
             yield f"{line}, {name} of {board}", lambda rig, a=(line, ends): run(rig, *a)
 
 
-def play(board, only):
-    """(passed, failed) on @board."""
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="unic-apps-") as tmp:
-        rig = hosts.Hosts(board, None, tmp)
-        if board == "soft":  # perftest -a registers 16 MiB at a time
-            rig.bus_options = lambda _: ["--slot-size", "256M"]
-        try:
-            rig.start_wire("--direct")  # UC: what a switch drops nobody sends again
-            rig.start_all()
-            for name, case in cases(board):
-                if only not in name:
-                    continue
-                try:
-                    stops.step(case, rig)
-                    passed += 1
-                    print(f"ok      {name}", flush=True)
-                except (AssertionError, hosts.Failure, subprocess.TimeoutExpired) as e:
-                    failed += 1
-                    print(f"FAILED  {name}: {e}", flush=True)
-        finally:
-            rig.end()
-    return passed, failed
+def start(board, stack):
+    """Two hosts of @board, until the end of @stack."""
+    tmp = stack.enter_context(tempfile.TemporaryDirectory(prefix="unic-apps-"))
+    rig = hosts.Hosts(board, None, tmp)
+    if board == "soft":  # perftest -a registers 16 MiB at a time
+        rig.bus_options = lambda _: ["--slot-size", "256M"]
+    stack.callback(rig.end)
+    rig.start_wire("--direct")  # UC: what a switch drops nobody sends again
+    rig.start_all()
+    return rig
 
 
 def main():
@@ -81,9 +69,12 @@ def main():
     ap.add_argument("--board", choices=BOARDS, help="soft and virt, if it is not said")
     ap.add_argument("--only", default="")
     opt = ap.parse_args()
-    passed, failed = (sum(n) for n in zip(*[play(b, opt.only) for b in ([opt.board] if opt.board else BOARDS)]))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    with contextlib.ExitStack() as stack:
+        tests = []
+        for board in [opt.board] if opt.board else BOARDS:
+            rig = start(board, stack)
+            tests += [(name, lambda c=case, r=rig: stops.step(c, r)) for name, case in cases(board) if opt.only in name]
+        return functions.run(tests)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
 
 import hosts  # noqa: E402
+import functions  # noqa: E402
 import stops  # noqa: E402
 import test_verbs as verbs  # noqa: E402
 
@@ -118,27 +119,15 @@ def main():
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--only", default="")
     opt = ap.parse_args()
-    passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="unic-cm-") as tmp:
         rig = hosts.Hosts("soft", None, tmp)
         rig.bus_options = lambda _: ["--slot-size", "256M"]
         try:
             rig.start_wire()
             rig.start_all()
-            for name, run in cases():
-                if opt.only not in name:
-                    continue
-                try:
-                    stops.step(run, rig)
-                    passed += 1
-                    print(f"ok      {name}", flush=True)
-                except (AssertionError, hosts.Failure, subprocess.TimeoutExpired) as e:
-                    failed += 1
-                    print(f"FAILED  {name}: {e}", flush=True)
+            return functions.run([(name, lambda r=run: stops.step(r, rig)) for name, run in cases() if opt.only in name])
         finally:
             rig.end()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
 
 import hosts  # noqa: E402
+import functions  # noqa: E402
+import test_verbs as verbs  # noqa: E402
 
 RUN, CTL = hosts.BIN + "/unic-run", hosts.BIN + "/unicctl"
 WITHIN_S = 300
@@ -66,14 +67,6 @@ def ended(process, what):
     return said
 
 
-def wait_listener(process, what):
-    until = time.monotonic() + WITHIN_S
-    while not listens(PORT):
-        assert process.poll() is None, (what, process.communicate()[0])
-        assert time.monotonic() < until, f"{what} does not listen"
-        time.sleep(0.05)
-
-
 def pair(net, server, client, **more):
     """What both say. The client begins when the server listens at PORT."""
     env = {**os.environ, **more}
@@ -83,18 +76,13 @@ def pair(net, server, client, **more):
             ends.append(subprocess.Popen(net.host(*command), env=env, text=True, stdout=subprocess.PIPE,
                                          stderr=subprocess.STDOUT))
             if command is server:
-                wait_listener(ends[0], server[0])
+                verbs.wait_listener(PORT, ends[0])
         return [ended(end, command) for end, command in zip(ends, (server, client))]
     finally:
         for end in ends:
             if end.poll() is None:
                 end.terminate()
                 end.communicate()
-
-
-def listens(port):
-    with open("/proc/net/tcp", encoding="ascii") as f, open("/proc/net/tcp6", encoding="ascii") as f6:
-        return re.search(rf":{port:04X} 0+:0000 0A", f.read() + f6.read()) is not None
 
 
 def fabric_is_listed(net):
@@ -153,23 +141,12 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--only", default="")
     only = ap.parse_args().only
-    net, passed, failed = Net(), 0, 0
+    net = Net()
     with tempfile.TemporaryDirectory(prefix="unic-mpi-") as folder:
         try:
-            for name, run in cases(net, folder):
-                if only not in name and name != "mpicc":
-                    continue
-                try:
-                    run()
-                    passed += 1
-                    print(f"ok      {name}", flush=True)
-                except (AssertionError, hosts.Failure, subprocess.SubprocessError) as e:
-                    failed += 1
-                    print(f"FAILED  {name}: {e}", flush=True)
+            return functions.run([(name, run) for name, run in cases(net, folder) if only in name or name == "mpicc"])
         finally:
             net.end()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

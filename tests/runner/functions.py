@@ -13,7 +13,7 @@ def of_module(module, only=""):
 
 def run(tests, *args):
     """Calls function(*args) of each (name, function) of @tests; one that raises has
-    failed. Prints a line for each, and their numbers. VERBOSE in the environment: also
+    failed. Prints a line for each, and their numbers; none at all is a failure, too. VERBOSE in the environment: also
     where it failed, as always where it does not say why. Returns the exit code."""
     failed = 0
     for name, function in tests:
@@ -26,7 +26,7 @@ def run(tests, *args):
             if os.environ.get("VERBOSE") or not str(e):
                 traceback.print_exc()
     print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return 1 if failed or not tests else 0
 
 
 def run_all(module):
