@@ -137,6 +137,9 @@ void unicd_nic_event(struct unic_os *os, enum unicd_event kind, uint32_t number)
 		return; /* an event of before */
 	switch (kind) {
 	case UNICD_EV_BUS:
+		/* What the NIC wrote before the bus told that it left is read
+		 * first: afterwards nobody asks whether it had crashed. */
+		unicd_nic_poll(os);
 		os->gone = unicd_board_event(os) != 0;
 		return;
 	case UNICD_EV_NIC:

@@ -5,9 +5,11 @@ lost by the NIC, a firmware that dies, a NIC that should be asleep.
 
 usage: test_faults.py [--board soft|virt|mps2-an385]
 """
+import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ import stops
 
 BOARD = sys.argv[2] if len(sys.argv) > 2 else "soft"
 IDLE_MAX = 0.02  # of a processor
+STATE_AT, CRASHED = 116, 3  # in the BAR: struct unic_info, UNIC_NIC_CRASHED
 
 
 class World(hosts.Hosts):
@@ -159,6 +162,23 @@ def test_signals():
             assert status == -sig and record["file"].startswith(sig.name)
 
 
+def test_crash_and_gone():
+    """A NIC that crashes and leaves before the driver has looked again has crashed for the driver."""
+    if BOARD != "soft":
+        return
+    with World() as w:
+        driver, nic = (next(p for p in w.running if p.who == who) for who in ("unicd 0", "nic 0"))
+        with open(w.path("bus0", "bus.json"), encoding="ascii") as f:
+            bus = json.load(f)
+        nic.child.send_signal(signal.SIGSTOP)
+        with open(f"/proc/{bus['pid']}/fd/{bus['bar_fd']}", "r+b", buffering=0) as bar:
+            bar.seek(STATE_AT)
+            bar.write(struct.pack("<I", CRASHED))
+        nic.child.kill()
+        for line in ("the firmware crashed", "NIC left"):
+            driver.expect(line)
+
+
 def test_the_bus_is_gone():
     """A soft NIC without its bus ends with an error and a message; after SIGTERM it
     ends without."""
@@ -186,7 +206,7 @@ def test_idle_nic_sleeps():
 def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tests = (test_lost_interrupts, test_firmware_crash, test_signals,
-             test_the_bus_is_gone, test_idle_nic_sleeps)
+             test_crash_and_gone, test_the_bus_is_gone, test_idle_nic_sleeps)
     return functions.run([(t.__name__[5:], lambda t=t: stops.step(t)) for t in tests])
 
 
