@@ -776,7 +776,7 @@ def test_words(rig):
         named = set(re.findall(rf"\b{macro}\((\w+)\),", words))
         assert named == names_of_abi(header, enum, prefix), (enum, named ^ names_of_abi(header, enum, prefix))
     with open(os.path.join(hosts.ROOT, "abi/unic_words.h"), encoding="utf-8") as f:
-        known = re.findall(r"^#define UNIC_FEAT_(\w+)\s+\(1ull << (\d+)\)", f.read(), re.M)
+        known = re.findall(r"^#define UNIC_FEAT_(\w+)[\s\\]+\(1ull << (\d+)\)", f.read(), re.M)
     assert re.findall(r"\bFEATURE\((\w+)\),", words) == [name for name, _ in known], known
     info = rig.ctl(0, "info")
     assert set(info["features"]) <= {name for name, _ in known} and "REGISTER_WAIT" in info["features"], info
