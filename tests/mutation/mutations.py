@@ -6,8 +6,10 @@ made in a copy of the tree; tests are built and run there and must go red.
 usage: mutations.py [--only WORDS] [--jobs N]
     prints a table, ends in "N passed, N failed"
 
---only runs those whose description, file or area contains WORDS. --jobs: compilers at
-the same time.
+--only runs those whose description, file or area contains WORDS. --jobs: areas at the
+same time, each in a copy of its own. Areas that are done are kept in
+docs/evidence/mutations.json, under the version of the tree: who is stopped goes on
+there; --only leaves that alone.
 
 The breaks are in tests/mutation/mutations.d/<area>.py. Each file sets MUTATIONS to a
 sequence of (file, what stands there, what shall stand there, description) or
@@ -19,6 +21,7 @@ under which the programs of the host and the soft NIC are built, or what NEEDS s
 every one that is named must go red. Where none is named, one of TESTS must.
 """
 import argparse
+import concurrent.futures
 import contextlib
 import os
 import runpy
@@ -30,10 +33,13 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "runner"))
+
+from record import Record  # noqa: E402
+
 ENTRIES = os.path.join(ROOT, "tests", "mutation", "mutations.d")
 WORK = os.path.join(ROOT, "build", "mutations")
-BUILT = os.path.join(WORK, "build")
-KEPT = os.path.join(WORK, "kept")  # what BUILT was without any break
+KEPT = os.path.join(WORK, "kept")  # what was built without any break
 PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "ld",
          "mk", "qemu", "tests", "tools")
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
@@ -57,6 +63,7 @@ NEEDS = {
     "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},
     "test_flash.py": {HOST: (MODEL,), LM3S: (LM3S_FLASH,)},
     "test_tty.py": {HOST: ("programs",), LM3S: ("image",)},
+    "test_holders.py": {HOST: ("programs", "build-soft", "build/bin/holders")},
     "test_process.py": {HOST: ("programs", "build-soft", "build/bin/forks")},
     "test_verbs.py": {HOST: ("programs", "build-soft", *VERBS), "virt": ("image",)},
     "test_choose.py": {},
@@ -67,17 +74,20 @@ LEAST_S = 20   # ... and at least that, before it is red
 
 
 def entries(only):
-    """Yields (file, old, new, description, programs or None)."""
+    """Yields (area, [(file, old, new, description, programs or None)]), none empty."""
     for name in sorted(os.listdir(ENTRIES)):
         if not name.endswith(".py"):
             continue
+        area = []
         for entry in runpy.run_path(os.path.join(ENTRIES, name))["MUTATIONS"]:
             path, old, new, words, *rest = entry
             programs = rest[0] if rest else None
             if isinstance(programs, str):
                 programs = (programs,)
             if only in f"{name[:-3]}\0{path}\0{words}":
-                yield path, old, new, words, programs
+                area.append((path, old, new, words, programs))
+        if area:
+            yield name[:-3], area
 
 
 def is_script(program):
@@ -106,31 +116,76 @@ def goals(programs):
     return wanted
 
 
-def make(programs, jobs):
-    """None, or what the compiler says. An image is what would be flashed, but for
-    warnings."""
-    for board, targets in goals(programs).items():
-        flags = (FLAGS,) if board == HOST else ("WARN=-w", f"BOARD={board}")
-        r = subprocess.run(
-            ["make", "-s", f"-j{jobs}", *flags, "BUILD_ID=break", *targets],
-            cwd=WORK, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
-            text=True, check=False)
-        if r.returncode:
-            return r.stderr
-    return None
+class Copy:
+    """A copy of the tree, built, in which one break is made at a time."""
 
+    def __init__(self, at):
+        self.at, self.built = at, os.path.join(at, "build")
 
-def is_red(program, seconds):
-    with subprocess.Popen(command(program), cwd=WORK, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL,
-                          start_new_session=True) as p:
+    def make(self, programs, jobs=1):
+        """None, or what the compiler says. An image is what would be flashed, but for
+        warnings."""
+        for board, targets in goals(programs).items():
+            flags = (FLAGS,) if board == HOST else ("WARN=-w", f"BOARD={board}")
+            r = subprocess.run(
+                ["make", "-s", f"-j{jobs}", *flags, "BUILD_ID=break", *targets],
+                cwd=self.at, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
+                text=True, check=False)
+            if r.returncode:
+                return r.stderr
+        return None
+
+    def is_red(self, program, seconds):
+        with subprocess.Popen(command(program), cwd=self.at, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL,
+                              start_new_session=True) as p:
+            try:
+                return p.wait(seconds) != 0
+            except subprocess.TimeoutExpired:
+                return True
+            finally:  # and what it started, which may be broken
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(p.pid, signal.SIGKILL)
+
+    def judge(self, programs, limits):
+        """(whether the break is found, by what)"""
+        named = programs is not None
+        for program in programs or TESTS:
+            error = self.make([program])
+            if error:
+                return False, f"DOES NOT BUILD\n{error}"
+            if self.is_red(program, limits[program]) != named:
+                return not named, program
+        return named, ", ".join(programs or ())
+
+    def put_back(self):
+        """Makes its build what it was without a break, dates included: the next break
+        compiles only what depends on it."""
+        for name in files_under(self.built):
+            now, then = os.path.join(self.built, name), os.path.join(KEPT, name)
+            if not os.path.exists(then):
+                os.unlink(now)
+            elif os.stat(now).st_mtime_ns != os.stat(then).st_mtime_ns:
+                os.unlink(now)  # perhaps it runs still
+                shutil.copy2(then, now)
+
+    def broken(self, path, old, new, programs, limits):
+        """What judge() says with @old replaced in @path."""
+        at = os.path.join(self.at, path)
+        dates = os.stat(at)
+        with open(at, encoding="utf-8") as f:
+            text = f.read()
+        if old not in text:
+            return False, f"{path} does not say '{old}'"
+        with open(at, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
         try:
-            return p.wait(seconds) != 0
-        except subprocess.TimeoutExpired:
-            return True
-        finally:  # and what it started, which may be broken
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(p.pid, signal.SIGKILL)
+            return self.judge(programs, limits)
+        finally:
+            with open(at, "w", encoding="utf-8") as f:
+                f.write(text)
+            os.utime(at, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+            self.put_back()
 
 
 def files_under(folder):
@@ -139,70 +194,86 @@ def files_under(folder):
             yield os.path.relpath(os.path.join(where, name), folder)
 
 
-def put_back():
-    """Makes BUILT what it was without a break, dates included: the next break
-    compiles only what depends on it."""
-    for name in files_under(BUILT):
-        now, then = os.path.join(BUILT, name), os.path.join(KEPT, name)
-        if not os.path.exists(then):
-            os.unlink(now)
-        elif os.stat(now).st_mtime_ns != os.stat(then).st_mtime_ns:
-            os.unlink(now)  # perhaps it runs still
-            shutil.copy2(then, now)
-
-
-def judge(programs, limits, jobs):
-    """(whether the break is found, by what)"""
-    named = programs is not None
-    for program in programs or TESTS:
-        error = make([program], jobs)
-        if error:
-            return False, f"DOES NOT BUILD\n{error}"
-        if is_red(program, limits[program]) != named:
-            return not named, program
-    return named, ", ".join(programs or ())
-
-
-def broken(path, old, new, programs, how):
-    """What judge() says, as @how, with @old replaced in @path."""
-    at = os.path.join(WORK, path)
-    dates = os.stat(at)
-    with open(at, encoding="utf-8") as f:
-        text = f.read()
-    if old not in text:
-        return False, f"{path} does not say '{old}'"
-    with open(at, "w", encoding="utf-8") as f:
-        f.write(text.replace(old, new))
-    try:
-        return judge(programs, *how)
-    finally:
-        with open(at, "w", encoding="utf-8") as f:
-            f.write(text)
-        os.utime(at, ns=(dates.st_atime_ns, dates.st_mtime_ns))
-        put_back()
-
-
-def prepare(programs, jobs):
-    """Builds and runs @programs unbroken. How long each may take."""
-    shutil.rmtree(WORK, ignore_errors=True)
-    os.makedirs(WORK)
+def copy_sources(at):
+    os.makedirs(at)
     for part in PARTS:
-        source, copy = os.path.join(ROOT, part), os.path.join(WORK, part)
+        source, copy = os.path.join(ROOT, part), os.path.join(at, part)
         if os.path.isdir(source):
             shutil.copytree(source, copy)
         else:
             shutil.copy2(source, copy)
-    error = make(programs, jobs)
+
+
+def prepare(programs, copies):
+    """@copies copies in which @programs are built; how long each may take, which is
+    found by running it unbroken."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    first = Copy(os.path.join(WORK, "1"))
+    copy_sources(first.at)
+    error = first.make(programs, os.cpu_count())
     if error:
         sys.exit(f"mutations: does not build without any:\n{error}")
-    shutil.copytree(BUILT, KEPT)
+    shutil.copytree(first.built, KEPT)
     limits = {}
     for program in programs:
         begun = time.monotonic()
-        if is_red(program, 600):
+        if first.is_red(program, 600):
             sys.exit(f"mutations: {program} is red without any")
         limits[program] = max(LEAST_S, PATIENCE * (time.monotonic() - begun))
-    return limits
+    first.put_back()
+    others = [os.path.join(WORK, str(n)) for n in range(2, copies + 1)]
+    for at in others:
+        shutil.copytree(first.at, at)
+    return [first, *map(Copy, others)], limits
+
+
+def run_area(copy, area, limits):
+    """[how many are found, how many are not]"""
+    counts = [0, 0]
+    for path, old, new, words, programs in area:
+        good, by = copy.broken(path, old, new, programs, limits)
+        counts[not good] += 1
+        if not good:
+            by = f"SURVIVED {by}"
+        print(f"{'killed by ' + by if good else by:24} {words}", flush=True)
+    return counts
+
+
+def run_areas(areas, copies, done):
+    """Runs @areas, {name: entries}, the largest first, in as many copies at a time;
+    done(name, counts) is told of each."""
+    programs = sorted({p for area in areas.values() for e in area for p in e[4] or TESTS})
+    free, limits = prepare(programs, copies)
+
+    def one(name):
+        copy = free.pop()
+        try:
+            done(name, run_area(copy, areas[name], limits))
+        finally:
+            free.append(copy)
+    with concurrent.futures.ThreadPoolExecutor(copies) as pool:
+        list(pool.map(one, sorted(areas, key=lambda name: -len(areas[name]))))
+
+
+def run_known(areas, copies):
+    """Runs those of @areas that have not been run on this version, with what is known of
+    the others. Returns the counts of all."""
+    record = Record("mutations.json")
+
+    def done(name, counts):
+        with record.change(name) as row:
+            row["good"], row["bad"] = counts
+    todo = {name: area for name, area in areas.items() if not record.runs(name)}
+    if todo:
+        run_areas(todo, copies, done)
+    return record.sum("good"), record.sum("bad")
+
+
+def run_some(areas, copies):
+    """Runs @areas. Returns their counts."""
+    rows = []
+    run_areas(areas, copies, lambda _, counts: rows.append(counts))
+    return [sum(column) for column in zip(*rows)]
 
 
 def main():
@@ -211,18 +282,12 @@ def main():
     parser.add_argument("--only", default="", metavar="WORDS")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     o = parser.parse_args()
-    todo = list(entries(o.only))
-    how = (prepare(sorted({p for e in todo for p in e[4] or TESTS}), o.jobs),
-           o.jobs)
-    passed = 0
-    for path, old, new, words, programs in todo:
-        good, by = broken(path, old, new, programs, how)
-        passed += good
-        if not good:
-            by = f"SURVIVED {by}"
-        print(f"{'killed by ' + by if good else by:24} {words}", flush=True)
-    print(f"{passed} passed, {len(todo) - passed} failed")
-    return passed != len(todo)
+    areas = dict(entries(o.only))
+    if not areas:
+        sys.exit(f"mutations: none is called {o.only}")
+    good, bad = (run_some if o.only else run_known)(areas, o.jobs)
+    print(f"{good} passed, {bad} failed")
+    return bad != 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ failed", of runs.
 """
 import argparse
 import concurrent.futures
-import json
 import os
 import signal
 import subprocess
@@ -23,14 +22,8 @@ import time
 
 import levels
 import run
+from record import ROOT, Record
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
-
-import version
-
-RESULTS = os.path.join(ROOT, "docs", "evidence", "steady.json")
 LOGS = os.path.join(ROOT, "build", "steady")
 SLOWER = 10  # than on an idle machine
 
@@ -74,39 +67,12 @@ class Load:
         return self.sum / max(self.samples, 1)
 
 
-class Record:
-    """What was seen of a version, in the file of results."""
-
-    def __init__(self, name):
-        self.lock = threading.Lock()
-        self.all = {"version": name, "commands": {}}
-        if os.path.exists(RESULTS):
-            with open(RESULTS, encoding="utf-8") as f:
-                found = json.load(f)
-            if found["version"] == name:
-                self.all = found
-
-    def runs(self, command):
-        return sum(self.all["commands"].get(command, {}).get(k, 0)
-                   for k in ("good", "bad"))
-
-    def add(self, command, result):
-        with self.lock:
-            row = self.all["commands"].setdefault(command,
-                                                  {"good": 0, "bad": 0})
-            row["bad" if result.failed else "good"] += 1
-            row["seconds"] = round(max(row.get("seconds", 0),
-                                       result.seconds), 1)
-            with open(RESULTS + ".new", "w", encoding="utf-8") as f:
-                json.dump(self.all, f, indent=1, sort_keys=True)
-                f.write("\n")
-            os.rename(RESULTS + ".new", RESULTS)
-            return sum(row[k] for k in ("good", "bad"))
-
-
 def one(command, level, qemu, record):
     result = run.run(command, qemu, level.timeout * SLOWER, level.by_exit)
-    n = record.add(command, result)
+    with record.change(command) as row:
+        row["bad" if result.failed else "good"] += 1
+        row["seconds"] = round(max(row.get("seconds", 0), result.seconds), 1)
+        n = row["good"] + row["bad"]
     if result.failed:
         name = "".join(c if c.isalnum() else "_" for c in command)
         with open(os.path.join(LOGS, f"{name}.{n}"), "w",
@@ -128,8 +94,7 @@ def main():
     args = p.parse_args()
     _, qemu, chosen = run.parse(levels.words(levels.STEADY, {}))
     os.makedirs(LOGS, exist_ok=True)
-    os.makedirs(os.path.dirname(RESULTS), exist_ok=True)
-    record = Record(version.version())
+    record = Record("steady.json")
     todo = [(command, level) for n in range(args.runs)
             for level in chosen for command in level.commands
             if args.only in command and record.runs(command) <= n]
@@ -140,11 +105,10 @@ def main():
             list(pool.map(lambda t: one(*t, qemu, record), todo))
     finally:
         mean = load.end()
-        rows = record.all["commands"].values()
-        good, bad = (sum(r[k] for r in rows) for k in ("good", "bad"))
+        good, bad = record.sum("good"), record.sum("bad")
         print(f"{len(todo)} runs in {(time.monotonic() - start) / 60:.0f} "
               f"minutes, {mean:.1f} runnable in the mean; version "
-              f"{record.all['version']}:")
+              f"{record.version}:")
         print(f"{good} passed, {bad} failed")
     return 1 if bad or not good else 0
 
