@@ -22,7 +22,6 @@
 /* In QEMU, no barrier of this processor orders what the host sees. */
 #define UNIC_ALWAYS_RING 1
 
-#define UNIC_CACHED_WINDOWS 0 /* as on virt */
 #include "../usual.h"
 
 #endif /* UNIC_BOARD_H */

@@ -10,8 +10,6 @@
 #define UNIC_SRQS	120u
 #define UNIC_QP_SLOTS	4096u
 #define UNIC_CQ_ENTRIES 16384u
-/* Without them a miss is shorter, and so is the end of a region with many forms. */
-#define UNIC_CACHED_WINDOWS 0
 
 #include "../usual.h"
 

@@ -4,6 +4,7 @@
 
 #include "command/dump.h"
 #include "command/command.h"
+#include "memory/cached_window.h"
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
@@ -59,7 +60,8 @@ static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 			<< 4;
 		r->misses = unic_to_le32(nic->cache.of[i].misses);
 	}
-	r->page_shift = m->page_shift;
+	r->page_shift = unic_mr_over_cached(m) ? UNIC_MR_NO_PAGES
+					       : m->page_shift;
 	r->iova = unic_to_le64(m->iova);
 	r->length = unic_to_le64(m->length);
 	r->entries = unic_to_le32(m->state == UNIC_MR_EVICTED ? 0 : m->n_pages);

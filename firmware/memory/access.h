@@ -7,6 +7,7 @@
 #ifndef UNIC_ACCESS_H
 #define UNIC_ACCESS_H
 
+#include "memory/cached_window.h"
 #include "memory/memory.h"
 #include "memory/translate.h"
 
@@ -133,7 +134,8 @@ static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len)
  * translation must not be kept beyond this poll. */
 static inline bool unic_mr_cached_at(const struct unic_memory *nic, uint16_t mr)
 {
-	return nic->mrs.mr[mr].flags & UNIC_MR_F_CACHED;
+	return unic_mr_cached(&nic->mrs.mr[mr]) ||
+	       unic_mr_over_cached(&nic->mrs.mr[mr]);
 }
 
 /* True if nothing uses the region. LIVE tokens end when it drains, so the tokens

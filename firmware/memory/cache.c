@@ -108,7 +108,8 @@ void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
 	nic->cache.n_held = n;
 }
 
-static bool is_held(const struct unic_memory *nic, uint16_t mr)
+static bool __attribute__((noinline, cold))
+is_held(const struct unic_memory *nic, uint16_t mr)
 {
 	const struct unic_cache *c = &nic->cache;
 	uint32_t i;
@@ -123,7 +124,8 @@ static bool is_held(const struct unic_memory *nic, uint16_t mr)
 
 bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr)
 {
-	return nic->mrs.mr[mr].dmas || is_held(nic, mr);
+	return nic->mrs.mr[mr].dmas ||
+	       (unlikely(nic->cache.n_held) && is_held(nic, mr));
 }
 
 /* ---------------------------------------------------------------- rings */
@@ -157,31 +159,15 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 		*hand = c->next[i];
 }
 
-/* True if the window of @mr is the page of @e, of 1 << @shift bytes. */
-static bool is_in_window(const struct unic_mr_ctx *mr,
-			 const struct unic_tlb_entry *e, uint32_t shift)
-{
-	uint64_t at = (uint64_t)mr->win_bus << 32 |
-		      (mr->win_add + mr->win_end - 1u);
-
-	return mr->win_bytes && !((at ^ e->bus) >> shift);
-}
-
-/* Closes the windows of region @idx, and of the memory window over it that has one, if
- * they are the page of @e. */
+/* Closes what accesses to region @idx use without a lookup, if it is the page of @e. */
 static void close_windows(struct unic_memory *nic, uint16_t idx,
 			  const struct unic_tlb_entry *e)
 {
-	struct unic_mr_ctx *mr = &nic->mrs.mr[idx], *over;
-	uint16_t shown = nic->cache.of[idx].shown;
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
-	if (is_in_window(mr, e, mr->page_shift))
-		mr->win_bytes = 0;
-	if (!UNIC_CACHED_WINDOWS || likely(shown == UNIC_MR_NIL))
-		return;
-	over = &nic->mrs.mr[shown];
-	if (is_in_window(over, e, mr->page_shift))
-		over->win_bytes = 0;
+	if (UNIC_CACHED_WINDOWS && unlikely(mr->deps))
+		unic_cached_window_drop(nic, idx, e->bus);
+	unic_mr_drop_page(mr, e->bus, mr->page_shift);
 }
 
 /* Frees entry @i; its page cannot be reached afterwards. @tell: with a drop

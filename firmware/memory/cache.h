@@ -35,7 +35,7 @@ struct unic_mr_args;
 struct unic_cached_mr {
 	uint32_t base;	 /* its real UNIC_TLB_BASE */
 	uint16_t demand; /* 1: the driver brings its pages; 0: table.h does */
-	uint16_t shown;	 /* window of it that has a page, or UNIC_MR_NIL */
+	uint16_t shown;	 /* window that had a page of it last, or UNIC_MR_NIL */
 	uint32_t seq;	 /* invalidations so far */
 	uint32_t misses; /* faults so far */
 };

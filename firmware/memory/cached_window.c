@@ -30,16 +30,7 @@ COLD uint16_t unic_cached_window_region(const struct unic_memory *nic,
 
 void unic_cached_window_begin(struct unic_memory *nic, uint16_t mr)
 {
-	nic->mrs.mr[mr].flags |= UNIC_MR_F_CACHED;
-}
-
-COLD void unic_cached_window_end(struct unic_memory *nic, uint16_t mr)
-{
-	struct unic_cached_mr *of = &nic->cache.of[element_of(nic, mr)->mr];
-
-	if (of->shown == mr)
-		of->shown = UNIC_MR_NIL;
-	nic->mrs.mr[mr].flags ^= UNIC_MR_F_CACHED; /* which it had */
+	nic->mrs.mr[mr].page_shift = UNIC_MR_PAGES_BEHIND;
 }
 
 void unic_cached_window_show(struct unic_memory *nic, uint16_t mr)
@@ -49,4 +40,14 @@ void unic_cached_window_show(struct unic_memory *nic, uint16_t mr)
 	if (of->shown != mr && of->shown != UNIC_MR_NIL)
 		nic->mrs.mr[of->shown].win_bytes = 0;
 	of->shown = mr;
+}
+
+COLD void unic_cached_window_drop(struct unic_memory *nic, uint16_t of,
+				  uint64_t bus)
+{
+	uint16_t shown = nic->cache.of[of].shown;
+
+	if (shown != UNIC_MR_NIL)
+		unic_mr_drop_page(&nic->mrs.mr[shown], bus,
+				  nic->mrs.mr[of].page_shift);
 }

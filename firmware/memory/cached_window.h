@@ -4,7 +4,7 @@
  *
  * Such a region has entries that come and go, and the window has none: what is not in the
  * page that the window used last is looked up as the region's, at the region's address. The
- * window has the flag UNIC_MR_F_CACHED and the page size under which no entry lies.
+ * window has the page size UNIC_MR_PAGES_BEHIND, under which no entry lies.
  *
  * Secret: which window has a page that it used last. Of all windows over one region one has at
  * a time, so who drops a page looks at that one, however many there are.
@@ -19,8 +19,7 @@ struct unic_memory;
 /** unic_mr_over_cached() - true if @mr is a window over a region with cached entries. */
 static inline bool unic_mr_over_cached(const struct unic_mr_ctx *mr)
 {
-	return UNIC_CACHED_WINDOWS && mr->flags & UNIC_MR_F_CACHED &&
-	       mr->page_shift == UNIC_MR_NO_PAGES;
+	return UNIC_CACHED_WINDOWS && mr->page_shift == UNIC_MR_PAGES_BEHIND;
 }
 
 /** unic_cached_window_find() - returns the region that has byte @iova of window @mr, which is
@@ -35,11 +34,13 @@ uint16_t unic_cached_window_region(const struct unic_memory *nic, uint16_t mr);
 /** unic_cached_window_begin() - window @mr, SHUT, is made of a region with cached entries. */
 void unic_cached_window_begin(struct unic_memory *nic, uint16_t mr);
 
-/** unic_cached_window_end() - such a window, @mr, leaves its region. */
-void unic_cached_window_end(struct unic_memory *nic, uint16_t mr);
-
 /** unic_cached_window_show() - such a window, @mr, gets a page that it used last; the window of its
  * region that had one has none any more. */
 void unic_cached_window_show(struct unic_memory *nic, uint16_t mr);
+
+/** unic_cached_window_drop() - the page at @bus of region @of is dropped: the window over @of that has
+ * one has it no longer. */
+void unic_cached_window_drop(struct unic_memory *nic, uint16_t of,
+			     uint64_t bus);
 
 #endif /* UNIC_CACHED_WINDOW_H */

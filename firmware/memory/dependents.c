@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "memory/cached_window.h"
 #include "memory/memory.h"
 
 #define NIL UNIC_ELEMENT_NIL
@@ -82,8 +81,6 @@ void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 
 	if (!form->n)
 		return;
-	if (unic_mr_over_cached(&nic->mrs.mr[mr]))
-		unic_cached_window_end(nic, mr);
 	unic_dependents_unmake(nic, mr);
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;

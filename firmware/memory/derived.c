@@ -420,8 +420,6 @@ static void shut_derived(struct unic_memory *nic, uint16_t idx)
 	if (UNIC_TABLE_READS && unlikely(nic->loading.n))
 		unic_derived_load_forget(nic, idx);
 	unic_mr_close(nic, idx);
-	if (unlikely(unic_mr_over_cached(mr)))
-		unic_cached_window_end(nic, idx);
 	mr->flags &= (uint8_t)~UNIC_MR_F_INVAL;
 	mr->flags |= UNIC_MR_F_SHUT;
 	mr->win_bytes = 0;

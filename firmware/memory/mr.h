@@ -151,17 +151,29 @@ struct unic_mr_span {
 #define UNIC_MR_F_SHUT	   (1u << 4) /* derived region, not valid: derived.h */
 #define UNIC_MR_F_INVAL	   (1u << 5) /* derived region being invalidated */
 #define UNIC_MR_F_PHYSICAL (1u << 6) /* residency PHYSICAL, dma_mr.h */
-/* residency DEMAND or TABLE, cache.h; or a window over such a region, cached_window.h */
-#define UNIC_MR_F_CACHED (1u << 7)
+#define UNIC_MR_F_CACHED   (1u << 7) /* residency DEMAND or TABLE, cache.h */
 
-/* Page size under which no entry is ever filled, see translate.h. */
-#define UNIC_MR_NO_PAGES 31u
+/* Page sizes under which no entry is ever filled, see translate.h. The second is that of a window
+ * over a region with cached entries, see cached_window.h. */
+#define UNIC_MR_NO_PAGES     31u
+#define UNIC_MR_PAGES_BEHIND 30u
 
 /** unic_mr_cached() - true if @mr has residency DEMAND or TABLE. */
 static inline bool unic_mr_cached(const struct unic_mr_ctx *mr)
 {
-	return mr->flags & UNIC_MR_F_CACHED &&
-	       !(UNIC_CACHED_WINDOWS && mr->page_shift == UNIC_MR_NO_PAGES);
+	return mr->flags & UNIC_MR_F_CACHED;
+}
+
+/** unic_mr_drop_page() - closes the window of @mr if it is the page at @bus, of 1 << @shift
+ * bytes. */
+static inline void unic_mr_drop_page(struct unic_mr_ctx *mr, uint64_t bus,
+				     uint32_t shift)
+{
+	uint64_t at = (uint64_t)mr->win_bus << 32 |
+		      (mr->win_add + mr->win_end - 1u);
+
+	if (mr->win_bytes && !((at ^ bus) >> shift))
+		mr->win_bytes = 0;
 }
 
 struct unic_pd_ctx {

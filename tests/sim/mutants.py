@@ -177,7 +177,7 @@ MUTANTS = (
      "	close_windows(nic, idx, e);\n	e->mark = 0;", "	e->mark = 0;",
      "pages: the window outlives its entry"),
     ("oracle pins", "firmware/memory/cache.c",
-     "		over->win_bytes = 0;\n", "		;\n",
+     "	if (UNIC_CACHED_WINDOWS && unlikely(mr->deps))\n", "	if (0)\n",
      "pages: a memory window shows a page that was dropped"),
     ("pins oracle assert", "firmware/memory/refs.c",
      "		add_dma(nic, unic_cached_window_region(nic, mr));\n", "		;\n",

@@ -72,12 +72,61 @@ static void a_window_of_type_1_goes_from_region_to_region(void **state)
 	assert_memory_equal(of.mem + 110, ma.mem, 5000);
 	assert_int_equal(form_make_one(&w, &form_mb[1], 0, PAGE, REMOTE, 2), 0);
 	assert_int_equal(rb.nic.mrs.mr[of.mr].deps, 0);
-	assert_int_equal(rb.nic.cache.of[of.mr].shown, UNIC_MR_NIL);
 	assert_int_equal(form_write_to(&w, 10, 3000), 0);
 	assert_memory_equal(form_mb[1].mem + 10, ma.mem, 3000);
 	assert_int_equal(form_make_one(&w, &of, PAGE, PAGE, REMOTE, 3), 0);
 	assert_int_equal(form_write_to(&w, 0, 4000), 0);
 	assert_memory_equal(of.mem + PAGE, ma.mem, 4000);
+}
+
+/* A dump says of such a window what it says of any: it has no pages of its own. */
+static void the_row_of_a_window(void **state)
+{
+	const struct unic_row_mr *row;
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	struct rig_mr of, w;
+
+	(void)state;
+	form_reg_cached(UNIC_DEMAND, &of);
+	form_bind(&of, 0, PAGE, &w);
+	cmd.first = unic_to_le32(w.mr);
+	row = (const void *)(rb.port.bar + UNIC_BAR_LIST_OFF +
+			     rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_DUMP, &cmd, NULL), 0);
+	assert_int_equal(unic_from_le32(row->index), w.mr);
+	assert_int_equal(row->page_shift, 31);
+	assert_int_equal(unic_from_le32(row->entries), 0);
+	assert_int_equal(row->mr_class >> 4, UNIC_RESIDENT);
+}
+
+/* Of two windows that moved to another region each forgets the page of the region before. */
+static void windows_change_places(void **state)
+{
+	struct unic_xlate p;
+	struct rig_mr of, w[2];
+	uint32_t i;
+
+	(void)state;
+	form_reg_cached(UNIC_DEMAND, &of);
+	form_bring(&of, 0, 3);
+	for (i = 0; i < 2; i++) {
+		form_alloc_ok(UNIC_FORM_WINDOW1, 0, &w[i]);
+		assert_int_equal(form_make_one(&w[i], &of, i * PAGE, PAGE,
+					       REMOTE, i),
+				 0);
+		assert_int_equal(form_access_b(&w[i], REMOTE, 0, 1, &p), 0);
+	}
+	/* the one that was used last is over another region now */
+	assert_int_equal(form_make_one(&w[1], &form_mb[1], 0, PAGE, REMOTE, 2),
+			 0);
+	assert_int_equal(form_access_b(&w[1], REMOTE, 0, 1, &p), 0);
+	assert_int_equal(form_access_b(&w[0], REMOTE, 0, 1, &p), 0);
+	assert_int_equal(unic_cache_drop(&rb.nic.memory, (uint16_t)of.mr, 0, 3,
+					 true),
+			 3);
+	assert_int_equal(form_access_b(&w[0], REMOTE, 0, 1, &p), -UNIC_EMISS);
+	assert_int_equal(form_access_b(&w[1], REMOTE, 0, 1, &p), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus, form_mb[1].mem);
 }
 
 /* What is not for the window is refused before any page is looked for. */
@@ -320,7 +369,6 @@ static void a_region_takes_its_windows_along(void **state)
 	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), w.mr);
 	assert_int_equal(form_access_b(&w, REMOTE, 0, 1, &p), -UNIC_EEVICTED);
-	assert_int_equal(rb.nic.mrs.mr[w.mr].flags & UNIC_MR_F_CACHED, 0);
 	assert_int_equal(rb.nic.cache.all_entries, 0);
 }
 
@@ -386,6 +434,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_write_waits_for_the_pages_of_the_region),
 		TEST(a_window_of_type_1_goes_from_region_to_region),
+		TEST(the_row_of_a_window),
+		TEST(windows_change_places),
 		TEST(refusals_ask_for_no_page),
 		TEST(each_wrong_window),
 		TEST(a_page_that_goes_is_in_no_window),

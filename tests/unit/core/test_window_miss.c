@@ -74,6 +74,31 @@ static void a_read_waits_in_its_middle(void **state)
 	assert_memory_equal(ma.mem, of.mem, 3 * PAGE);
 }
 
+/* The page goes, and another one comes, between two packets that go to it. */
+static void a_write_goes_on_in_another_page(void **state)
+{
+	uint32_t tail;
+
+	(void)state;
+	form_bring(&of, 0, 1);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, PAGE, w.iova, w.stag);
+	rig_poll(&ra);
+	tail = rb.port.rx_tail;
+	assert_int_equal(tail - rb.port.rx_head, 4);
+	rb.port.rx_tail = tail - 2;
+	rig_poll(&rb);
+	form_drop_page(&of, 0);
+	assert_int_equal(rig_fault(&rb, &of, 0, 1, rb.nic.cache.of[of.mr].seq,
+				   0, form_first_page() + 2, NULL),
+			 0);
+	rb.port.rx_tail = tail;
+	assert_int_equal(form_done(&ra, &qa).status, 0);
+	assert_memory_equal(of.mem, ma.mem, PAGE / 2);
+	assert_int_equal(of.mem[PAGE / 2], 0);
+	assert_memory_equal(of.mem + 2 * PAGE + PAGE / 2, ma.mem + PAGE / 2,
+			    PAGE / 2);
+}
+
 static void an_atomic_operation_waits(void **state)
 {
 	struct unic_wr_atomic n = { .operand = unic_to_le64(3) };
@@ -337,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MISS(a_read_waits),
 		MISS(a_read_waits_in_its_middle),
+		MISS(a_write_goes_on_in_another_page),
 		MISS(an_atomic_operation_waits),
 		MISS(an_unreliable_write_is_dropped),
 		MISS(a_page_that_cannot_be_had_ends_the_operation),
