@@ -214,6 +214,29 @@ static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	unic_requester_go_back(nic, qp, psn, 4);
 }
 
+/*
+ * The peer brings a page and says when to come again, or earlier than it can, or says once more
+ * why it refused what is empty by now: no retry is counted, but so many times for one packet
+ * are too many.
+ */
+static void retry_after(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			uint32_t psn, uint32_t us)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	if (sq->after_psn != psn)
+		sq->afters = 0;
+	sq->after_psn = psn;
+	if (++sq->afters > AFTERS_MAX) {
+		sq->afters = 0;
+		unic_requester_fail(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
+		return;
+	}
+	us = us < VACK_LEAST_US ? VACK_LEAST_US : us;
+	us = us < VACK_DELAY_US ? us : VACK_DELAY_US;
+	pause_sending(nic, qp, psn, us * NS_PER_US);
+}
+
 static void handle_evicted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint32_t psn)
 {
@@ -223,8 +246,7 @@ static void handle_evicted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	unic_requester_seek(sq, psn);
 	wr = unic_sq_wr(sq, sq->cur);
 	if (sq->cur == sq->next || wr->state != UNIC_WRS_SENT) {
-		/* a second one for the same */
-		unic_requester_go_back(nic, qp, psn, 4);
+		retry_after(nic, qp, psn, 0);
 		return;
 	}
 	if (psn != wr->psn) /* it had begun */
@@ -256,8 +278,7 @@ static void handle_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_wr *wr = unic_sq_wr(&qp->sq, s);
 
 	if (s != qp->sq.next && wr->state == UNIC_WRS_NULL) {
-		/* a second one for the same */
-		unic_requester_go_back(nic, qp, psn, 4);
+		retry_after(nic, qp, psn, 0);
 	} else if (s == qp->sq.next ||
 		   unic_sq_slot(&qp->sq, s)->opcode != UNIC_WR_TOKEN ||
 		   unic_psn_add(psn, 1) != unic_psn_add(wr->psn, wr->npkt) ||
@@ -268,28 +289,6 @@ static void handle_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		wr->len = 0;
 		nullify_request(nic, qp, s, psn, UNIC_WC_SUCCESS);
 	}
-}
-
-/*
- * The peer brings a page and says when to come again, or earlier than it can:
- * no retry is counted, but so many times for one packet are too many.
- */
-static void retry_after(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			uint32_t psn, uint32_t us)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	if (sq->after_psn != psn)
-		sq->afters = 0;
-	sq->after_psn = psn;
-	if (++sq->afters > AFTERS_MAX) {
-		sq->afters = 0;
-		unic_requester_fail(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
-		return;
-	}
-	us = us < VACK_LEAST_US ? VACK_LEAST_US : us;
-	us = us < VACK_DELAY_US ? us : VACK_DELAY_US;
-	pause_sending(nic, qp, psn, us * NS_PER_US);
 }
 
 void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,

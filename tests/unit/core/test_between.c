@@ -360,6 +360,26 @@ static void each_packet_may_be_put_off(void **state)
 	}
 }
 
+/* A peer that refuses again and again what is empty already does not keep it for ever. */
+static void refused_for_ever(void **state)
+{
+	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
+	uint32_t n;
+
+	(void)state;
+	wire.lose = 1;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
+	pair_run(1000);
+	for (n = 0; n < 5000 && qp->state == UNIC_QPS_RTS; n++) {
+		unic_requester_vack(&ra.nic.transport, qp, qp->sq.psn_una,
+				    UNIC_EV_EVICTED, 0);
+		wire.lose = 1;
+		pair_run(100);
+	}
+	assert_in_range(n, 4000, 4999);
+	pair_expect(&ra, &qa, 1, UNIC_WC_REM_EVICTED, 0);
+}
+
 /* An RNR NAK counts once: a copy of it neither counts nor starts the pause
  * again. */
 static void not_ready_is_heard_once(void **state)
@@ -825,6 +845,7 @@ int main(void)
 		TEST(two_kinds_of_patience),
 		TEST(seven_is_for_ever),
 		TEST(each_packet_may_be_put_off),
+		TEST(refused_for_ever),
 		TEST(not_ready_is_heard_once),
 		TEST(pause_begins_with_its_nak),
 		TEST(refusal_waits_for_a_read),
