@@ -89,7 +89,7 @@ uint8_t unic_cm_room(uint16_t type)
 }
 
 /* Without the mark, the message does not give the length of its data: copy all that
- * there is. */
+ * there is, of a DREQ nothing. */
 static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 {
 	uint32_t room = unic_cm_room(msg->type), bytes = room;
@@ -102,15 +102,7 @@ static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 		bytes = mark.priv_bytes;
 	}
 	msg->priv_bytes = (uint8_t)bytes;
-	memcpy(msg->priv, p, room ? room : bytes); /* a DREQ: of the mark */
-}
-
-/* Of a DREQ only what has the mark counts. One without private data has no mark. */
-static void get_goodbye(const uint8_t *p, struct unic_cm_msg *msg)
-{
-	get_private(p, msg);
-	if (!msg->vendor)
-		msg->priv_bytes = 0;
+	memcpy(msg->priv, p, room ? room : bytes); /* DREQ: of the mark */
 }
 
 static uint8_t clamp_u8(uint32_t v, uint32_t max)
@@ -318,7 +310,7 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		return true;
 	case UNIC_CM_DREQ:
 		msg->qpn = (uint32_t)mad_get_be(mad + HDR + 8, 3);
-		get_goodbye(mad + DREQ_PRIV, msg);
+		get_private(mad + DREQ_PRIV, msg);
 		return true;
 	case UNIC_CM_SIDR_REQ:
 	case UNIC_CM_SIDR_REP:

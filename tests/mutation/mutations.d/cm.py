@@ -236,8 +236,6 @@ MUTATIONS = (
     (END, "\t\tunic_conn_take_private(c, msg);\n",
      "\t\tif (msg->priv_bytes)\n\t\t\tunic_conn_take_private(c, msg);\n",
      "cm: a DREQ without words says what the REP said", "test_driver_cm"),
-    (MAD, "\tif (!msg->vendor)\n\t\tmsg->priv_bytes = 0;\n", "",
-     "cm: a DREQ without a mark says something", "test_driver_cm"),
     (MAD, "\t\tif (msg->priv_bytes)\n\t\t\tput_private(mad + DREQ_PRIV",
      "\t\tput_private(mad + DREQ_PRIV",
      "cm: a DREQ without data has a mark", "test_driver_cm"),

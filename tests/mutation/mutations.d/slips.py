@@ -105,8 +105,8 @@ MUTATIONS = (
      "bus & 4095u",
      "size: a large page of a table may begin anywhere", "test_sizes"),
     (FORM, "uint32_t shift = nic->mrs.mr[of].page_shift;",
-     "uint32_t shift = nic->mrs.mr[of].page_shift == NO_PAGES_SHIFT ?"
-     " NO_PAGES_SHIFT : 12;",
+     "uint32_t shift = nic->mrs.mr[of].page_shift == UNIC_MR_NO_PAGES ?"
+     " UNIC_MR_NO_PAGES : 12;",
      "size: a window may lie otherwise in a large page", "test_sizes"),
     (FORM, "(uint32_t)((unic_from_le64(p->list[0].iova) >> m->page_shift) -\n"
      "\t\t\t   (m->iova >> m->page_shift));",
@@ -305,8 +305,8 @@ MUTATIONS = (
      "",
      "slip: a VACK is read beyond its end",
      "test_attacks"),
-    ("firmware/transport/qp.c", "		nic->qps.evts_due--;\n}\n\nvoid unic_qp_set_state",
-     "		nic->qps.evts_due -= !(qp->evt & UNIC_QP_EVT_GONE);\n}\n\nvoid unic_qp_set_state",
+    ("firmware/transport/qp.c", "	nic->qps.evts_due--;\n	return true;",
+     "	nic->qps.evts_due -= evt != UNIC_QP_EVT_GONE;\n	return true;",
      "slip: a queue pair that is told gone is due for ever",
      "test_qp"),
     ("firmware/transport/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",

@@ -156,6 +156,9 @@ static void ids_run_out_for_the_host(void **state)
 	assert_int_equal(take_ids(&b, seen, 3 * UNIC_OBJ_MAX), UNIC_OBJ_MAX);
 	assert_int_equal(take_ids(&a, seen, 1), 0);
 	assert_int_equal(take_ids(&b, seen, 1), 0);
+	ids->gen[7] = UINT32_MAX; /* a file may say anything */
+	assert_int_equal(unic_ids_next(ids, 7), 0);
+	assert_int_equal(ids->gen[7], UINT32_MAX);
 	unic_objects_fini(&a);
 	unic_objects_fini(&b);
 	free(ids);

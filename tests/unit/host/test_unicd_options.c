@@ -153,6 +153,9 @@ static void each_option_has_its_field(void **state)
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS);
 	assert_true(is_refused("-b /b --low 2 --high 1", "--low N asks"));
+	o = nic("-b /b --low 0");
+	assert_int_equal(unic_from_le32(o->params.flags),
+			 UNIC_PARAM_WATERMARKS);
 	o = nic("-b /b --high 1 --grace-us 1");
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS);
