@@ -232,7 +232,7 @@ record-traces: programs image-recorder $(call bin,polite) ## measure: what progr
 	@tests/eval/recorded.py $(RUN) && echo "$@: ok"
 policies: $(call bin,unic-policysim) ## measure: replacement policies beside Belady's MIN [SEED=1]
 	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
-bench: programs build-virt build-soft build-m3 $(call bin,$(YARD_PROGS)) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict] [OPS=1000000]
+bench: programs build-virt build-soft build-m3 $(call bin,$(YARD_PROGS)) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict|verbs] [OPS=1000000]
 	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
 		$(if $(OPS),--ops $(OPS))
 	@$(if $(PART),,tests/bench/lookup.py && tests/bench/sizes.py && tests/bench/parts.py &&) echo "$@: ok"

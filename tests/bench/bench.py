@@ -7,7 +7,7 @@ cases is recorded for docs/RESULTS.md.
 Whole systems, per board and link: command round trip (mbox-bench), small WRITEs
 per second, latency polled and blocked, bulk bytes per second, processor time per
 operation (verbs-bench), and what an idle NIC costs. Then the serial link, and what
-memory costs, per board (memory.py). The machine drifts, so ratios are the figures;
+memory costs, per board (memory.py), and programs of libibverbs (verbs.py). The machine drifts, so ratios are the figures;
 absolute numbers are only printed beside them.
 """
 import argparse
@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
 import hosts  # noqa: E402
 import memory  # noqa: E402
 import stops  # noqa: E402
+import verbs  # noqa: E402
 sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
 import record  # noqa: E402
 
@@ -197,7 +198,7 @@ def keep(part, rows, results):
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     ap.add_argument("--only", metavar="BOARD-LINK|BOARD")
-    ap.add_argument("--part", choices=["whole", "serial", *memory.PARTS])
+    ap.add_argument("--part", choices=["whole", "serial", *memory.PARTS, "verbs"])
     ap.add_argument("--ops", metavar="N", default=1000000,
                     help="WRITEs under eviction pressure (10^6)")
     ap.add_argument("--accept-missed", action="store_true",
@@ -210,11 +211,12 @@ def main():
     parts += [(name, rows, {b: lambda b=b, run=run: run(b, args.ops)
                             for b in memory.BOARDS})
               for name, (rows, run) in memory.PARTS.items()]
+    parts += [(name, rows, {board: run}) for name, (rows, board, run) in verbs.TABLES.items()]
     done = {}
     for part, rows, cases in parts:
         results = {}
         for name, run in cases.items():
-            if args.part in (None, part) and args.only in (None, name):
+            if args.part in (None, part.split("-")[0]) and args.only in (None, name):
                 print(f"bench: measuring {part} {name} ...", flush=True)
                 results[name] = measured(rows, run, args.accept_missed)
         if results:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Yardsticks. Some are a driver themselves, the others a process of unicd.
-YARD_PROGS := evict-bench mbox-bench miss-bench reg-bench verbs-bench
+YARD_PROGS := cost-unic cost-verbs evict-bench mbox-bench miss-bench reg-bench verbs-bench
+PARTS_cost-unic   := $(addprefix tests/bench/,cost_unic.c cost.c yard.c) lib:libunic.a
+PARTS_cost-verbs  := $(addprefix tests/bench/,cost_verbs.c cost.c yard.c)
+LIBS_cost-verbs   := -libverbs
 PARTS_mbox-bench  := $(addprefix tests/bench/,mbox_bench.c driver.c yard.c)
 PARTS_miss-bench  := $(addprefix tests/bench/,miss_bench.c driver.c yard.c)
 PARTS_evict-bench := $(addprefix tests/bench/,evict_bench.c yard.c) lib:libunic.a

@@ -254,7 +254,8 @@ static double median(double *v)
 
 struct figures {
 	double line[ROUNDS], shm2[ROUNDS], rate[ROUNDS], cpu[ROUNDS];
-	double polled[ROUNDS], blocked[ROUNDS], write[3][ROUNDS], read[ROUNDS];
+	double polled[ROUNDS], blocked[ROUNDS], write[3][ROUNDS],
+		read[2][ROUNDS];
 };
 
 static const uint32_t sizes[3] = { 4096, 65536, 1u << 20 };
@@ -276,8 +277,10 @@ static void one_round(struct end *e, const struct target *t, struct figures *f,
 	for (s = 0; s < 3; s++)
 		f->write[s][r] = sizes[s] * 1e3 /
 				 timed_stream_ns(e, t, UNIC_WR_WRITE, sizes[s]);
-	f->read[r] =
-		sizes[1] * 1e3 / timed_stream_ns(e, t, UNIC_WR_READ, sizes[1]);
+	for (s = 0; s < 2; s++)
+		f->read[s][r] =
+			sizes[1 + s] * 1e3 /
+			timed_stream_ns(e, t, UNIC_WR_READ, sizes[1 + s]);
 }
 
 static void print(struct figures *f)
@@ -286,11 +289,12 @@ static void print(struct figures *f)
 	       "\"write8_per_s\": %.0f, \"write8_cpu_ns\": %.1f, "
 	       "\"write8_polled_ns\": %.0f, \"write8_blocked_ns\": %.0f, "
 	       "\"write4k_MBps\": %.0f, \"write64k_MBps\": %.0f, "
-	       "\"write1m_MBps\": %.0f, \"read64k_MBps\": %.0f}\n",
+	       "\"write1m_MBps\": %.0f, \"read64k_MBps\": %.0f, "
+	       "\"read1m_MBps\": %.0f}\n",
 	       median(f->line), median(f->shm2), median(f->rate),
 	       median(f->cpu), median(f->polled), median(f->blocked),
 	       median(f->write[0]), median(f->write[1]), median(f->write[2]),
-	       median(f->read));
+	       median(f->read[0]), median(f->read[1]));
 }
 
 static void meet(struct end *e, const char *peer, uint8_t timeout,
