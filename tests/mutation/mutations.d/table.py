@@ -36,8 +36,6 @@ MUTATIONS = (
      "late lists: pages of a registration that was ended", "test_fastreg"),
     ("firmware/memory/derived_load.c", "mr->state < UNIC_MR_DRAINING", "1",
      "late lists: a load is undone in a registration that was taken back", "test_fastreg"),
-    ("firmware/memory/derived_load.c", "	l->came.busy &= l->came.mr != mr;\n", "",
-     "late lists: words that came before a page was taken out", "test_fastreg"),
     ("firmware/memory/table.c", "	if (t->keep == FOR_A_LOOK) {", "	if (0) {",
      "late lists: a registration waits for entries that it does not need", "test_fastreg"),
     ("firmware/memory/table.c", "		if (!ok)\n			memset(came->word, 0, sizeof(came->word));\n", "",
