@@ -163,9 +163,9 @@ static void reads_cost_what_they_ask_for(void **state)
 	assert_true(others >= 40);
 }
 
-/* Repeats, @again times, a READ that the peer does not answer. Returns how many
- * frames of another process are sent before the next frame of the requester. */
-static uint32_t behind_a_read(uint32_t again)
+/* Repeats, @again times, a READ that the peer does not answer, alone or behind @writes. Returns how
+ * many frames of another process are sent before the next frame of the requester. */
+static uint32_t behind_a_read(uint32_t writes, uint32_t again)
 {
 	uint32_t w[2], q[2], i, k;
 	const struct unic_qp_ctx *qp;
@@ -181,9 +181,11 @@ static uint32_t behind_a_read(uint32_t again)
 				 0, &big),
 			 0);
 	sched_stream(1u << w[0] | 1u << w[1], SCHED_LONG, 64);
+	sched_deaf = true;
+	while (writes--)
+		sched_write(q[0], 8);
 	rig_send(&sched_a, &sched_qa[q[0]], UNIC_WR_READ, 1, &big, 0, 16 * 4096,
 		 sched_mb[0].iova, sched_mb[0].stag);
-	sched_deaf = true;
 	for (i = 0; i <= again; i++) {
 		sched_stream(1u << w[0] | 1u << w[1], SCHED_LONG, 8);
 		sched_a.nic.qps.qp[sched_qa[q[0]].qpn & 0xff].sq.timer_ns =
@@ -201,10 +203,12 @@ static uint32_t behind_a_read(uint32_t again)
 
 static void reads_are_paid_for_once(void **state)
 {
-	uint32_t once = behind_a_read(0);
+	uint32_t writes;
 
 	(void)state;
-	assert_true(behind_a_read(3) <= once);
+	for (writes = 0; writes < 2; writes++)
+		assert_true(behind_a_read(writes, 3) <=
+			    behind_a_read(writes, 0));
 }
 
 /* A READ with a wrong key is refused. Its process was charged for the whole
