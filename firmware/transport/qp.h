@@ -120,8 +120,7 @@ struct unic_sq {
 	/* gathering: not of a frame, but of the responses of a READ before ... */
 	bool in_parts;
 	uint32_t gather_psn; /* ... this packet */
-	uint16_t
-		afters; /* how often the peer asked for after_psn, one behind another */
+	uint16_t afters;     /* repeats of after_psn that the peer asked for */
 	uint32_t after_psn;
 	uint32_t miss_psn, miss_cur; /* what waits for it first did ... */
 	uint64_t miss_ns;	     /* ... at this time; 0: never */

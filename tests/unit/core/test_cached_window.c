@@ -99,7 +99,8 @@ static void the_row_of_a_window(void **state)
 	assert_int_equal(row->mr_class >> 4, UNIC_RESIDENT);
 }
 
-/* Of two windows that moved to another region each forgets the page of the region before. */
+/* The window that had a page of a region last goes to another region: each of two windows loses the
+ * page of its own region, and no other. */
 static void windows_change_places(void **state)
 {
 	struct unic_xlate p;
@@ -369,6 +370,7 @@ static void a_region_takes_its_windows_along(void **state)
 	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), w.mr);
 	assert_int_equal(form_access_b(&w, REMOTE, 0, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(rb.nic.mrs.mr[w.mr].flags & UNIC_MR_F_CACHED, 0);
 	assert_int_equal(rb.nic.cache.all_entries, 0);
 }
 
