@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,12 +18,13 @@
 /* The longest sleep between two checks of the epoch. */
 #define SLICE_MS 500
 
-static void wake_nic(struct unic_ctx *ctx)
+/* Ring @fd; a full counter (EAGAIN) rings, too. Not by write(), at which a thread can be
+ * cancelled, and the locks that it has would stay taken. */
+static void ring_fd(struct unic_ctx *ctx, int fd)
 {
 	uint64_t one = 1;
 
-	/* A full counter (EAGAIN) rings, too. */
-	if (ctx->nic_efd >= 0 && write(ctx->nic_efd, &one, sizeof(one)) < 0)
+	if (syscall(SYS_write, fd, &one, sizeof(one)) < 0)
 		ctx->count.ring_failed++;
 }
 
@@ -36,8 +38,8 @@ static void append_db_word(struct unic_ctx *ctx, uint32_t word)
 	unic_store_release(&db->fifo_seq, seq + 1);
 	/* Write the word before reading `asleep` (INV-1: no lost doorbell). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (unic_load_acquire(&ctx->np->asleep))
-		wake_nic(ctx);
+	if (unic_load_acquire(&ctx->np->asleep) && ctx->nic_efd >= 0)
+		ring_fd(ctx, ctx->nic_efd);
 }
 
 void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
@@ -121,14 +123,11 @@ static void wait_as_leader(struct unic_ctx *ctx, int ms)
  * rest of its slice. */
 void unic_wake(struct unic_ctx *ctx)
 {
-	uint64_t one = 1;
-
 	pthread_mutex_lock(&ctx->wake_lock);
 	__atomic_add_fetch(&ctx->wake_seq, 1, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&ctx->wake_cond);
 	pthread_mutex_unlock(&ctx->wake_lock);
-	if (write(ctx->evt_efd, &one, sizeof(one)) < 0)
-		ctx->count.ring_failed++;
+	ring_fd(ctx, ctx->evt_efd);
 }
 
 int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)

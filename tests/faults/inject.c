@@ -385,7 +385,8 @@ long syscall(long number, ...)
 	for (i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (number == SYS_pidfd_open && fails(CALL_pidfd_open))
+	if ((number == SYS_pidfd_open && fails(CALL_pidfd_open)) ||
+	    (number == SYS_write && fails(CALL_write)))
 		return -1;
 	if (!next)
 		*(void **)&next = real("syscall");

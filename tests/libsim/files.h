@@ -41,6 +41,9 @@ struct file {
 	struct socket *socket;
 };
 
+/** sys_write() - write(), of libunic. */
+ssize_t sys_write(int fd, const void *buf, size_t bytes);
+
 /** files_new() - a file of @p, with one reference. */
 struct file *files_new(struct process *p, enum file_kind kind);
 /** files_put() - drop a reference. */

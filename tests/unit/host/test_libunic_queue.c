@@ -53,6 +53,37 @@ static void posts_reach_the_ring(void **state)
 	rig_down(&r);
 }
 
+static void *post_cancelled(void *qp)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+
+	pthread_cancel(pthread_self());
+	unic_post_send(qp, &wr, 1);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return qp;
+}
+
+/* A thread is not cancelled while it posts, where it has locks. */
+static void a_cancelled_thread_posts(void **state)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	pthread_t thread;
+	void *how;
+	uint64_t n;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	np()->asleep = unic_to_le32(1);
+	assert_int_equal(pthread_create(&thread, NULL, post_cancelled, r.qp),
+			 0);
+	assert_int_equal(pthread_join(thread, &how), 0);
+	assert_ptr_equal(how, r.qp);
+	assert_int_equal(read(drv.db_efd, &n, 8), 8);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	rig_down(&r);
+}
+
 /* A missing parameter is refused before anything is dereferenced or sent. */
 static void connections_say_what_is_missing(void **state)
 {
@@ -502,6 +533,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(posts_reach_the_ring),
+		WITH_DRIVER(a_cancelled_thread_posts),
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
 		WITH_DRIVER(completions_are_not_believed),
