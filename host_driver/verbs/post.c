@@ -2,8 +2,8 @@
 /*
  * post.c - work requests of verbs, as those of libunic.
  *
- * A list is translated and posted a few requests at a time. A request that is refused is
- * *bad, and those before it are posted.
+ * Requests of a list are translated and posted one by one; receives, a few at a time. One that
+ * is refused is *bad, and those before it are posted.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "events.h"
 #include "mw.h"
 #include "post.h"
-#include "queue.h"
+#include "wr.h"
 
 #define BATCH 8
 
@@ -40,49 +40,52 @@ static void put_sges(const struct ibv_sge *from, int n, struct unic_sg *to)
 		};
 }
 
-/* The opcode of libunic for @wr; 0: there is none. */
-static uint8_t wr_opcode_of(const struct ibv_send_wr *wr)
-{
-	switch (wr->opcode) {
-	case IBV_WR_SEND:
-		return UNIC_WR_SEND;
-	case IBV_WR_SEND_WITH_IMM:
-		return UNIC_WR_SEND_IMM;
-	case IBV_WR_RDMA_WRITE:
-		return UNIC_WR_WRITE;
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return UNIC_WR_WRITE_IMM;
-	case IBV_WR_RDMA_READ:
-		return UNIC_WR_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return UNIC_WR_COMPARE_SWAP;
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return UNIC_WR_FETCH_ADD;
-	case IBV_WR_SEND_WITH_INV:
-		return UNIC_WR_SEND_INV;
-	case IBV_WR_BIND_MW:
-		return UNIC_WR_BIND_MW;
-	case IBV_WR_LOCAL_INV:
-		return UNIC_WR_LOCAL_INV;
-	default:
-		return 0;
-	}
-}
-
-static bool is_atomic(uint8_t opcode)
-{
-	return opcode == UNIC_WR_COMPARE_SWAP || opcode == UNIC_WR_FETCH_ADD;
-}
-
-/* A request that changes a region, and takes no packet. */
-static bool is_local(uint8_t opcode)
-{
-	return opcode == UNIC_WR_BIND_MW || opcode == UNIC_WR_LOCAL_INV;
-}
-
 #define SEND_FLAGS                                                 \
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | \
 	 IBV_SEND_INLINE)
+
+/* Types of queue pairs, and what a request has besides its list of memory. */
+#define ON_RC	  (1u << IBV_QPT_RC)
+#define ON_UC	  (1u << IBV_QPT_UC)
+#define ON_UD	  (1u << IBV_QPT_UD)
+#define HAS_RDMA  1u /* memory of the peer */
+#define HAS_IMM	  2u
+#define HAS_KEY	  4u /* that is invalidated */
+#define IS_ATOMIC 8u
+#define IS_LOCAL  16u /* changes a region, and takes no packet */
+
+struct kind {
+	uint8_t opcode; /* of libunic; 0: there is none */
+	uint8_t on;	/* the types of queue pairs that have it */
+	uint8_t has;
+};
+
+/* By the opcode of a request. */
+static const struct kind kinds[] = {
+	[IBV_WR_SEND] = { UNIC_WR_SEND, ON_RC | ON_UC | ON_UD, 0 },
+	[IBV_WR_SEND_WITH_IMM] = { UNIC_WR_SEND_IMM, ON_RC | ON_UC | ON_UD,
+				   HAS_IMM },
+	[IBV_WR_SEND_WITH_INV] = { UNIC_WR_SEND_INV, ON_RC, HAS_KEY },
+	[IBV_WR_RDMA_WRITE] = { UNIC_WR_WRITE, ON_RC | ON_UC, HAS_RDMA },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { UNIC_WR_WRITE_IMM, ON_RC | ON_UC,
+					 HAS_RDMA | HAS_IMM },
+	[IBV_WR_RDMA_READ] = { UNIC_WR_READ, ON_RC, HAS_RDMA },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { UNIC_WR_COMPARE_SWAP, ON_RC,
+					IS_ATOMIC },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { UNIC_WR_FETCH_ADD, ON_RC, IS_ATOMIC },
+	[IBV_WR_BIND_MW] = { UNIC_WR_BIND_MW, ON_RC | ON_UC, IS_LOCAL },
+	[IBV_WR_LOCAL_INV] = { UNIC_WR_LOCAL_INV, ON_RC | ON_UC,
+			       IS_LOCAL | HAS_KEY },
+};
+
+static const struct kind *kind_of(const struct ibv_send_wr *wr)
+{
+	static const struct kind none;
+
+	return (unsigned int)wr->opcode < sizeof(kinds) / sizeof(kinds[0])
+		       ? &kinds[wr->opcode]
+		       : &none;
+}
 
 static uint8_t flags_of(const struct unic_ibv_qp *qp,
 			const struct ibv_send_wr *wr)
@@ -90,35 +93,10 @@ static uint8_t flags_of(const struct unic_ibv_qp *qp,
 	unsigned int f = wr->send_flags;
 
 	return (uint8_t)((f & IBV_SEND_FENCE ? UNIC_WR_FENCE : 0) |
-			 (f & IBV_SEND_SIGNALED || qp->signal_all
-				  ? UNIC_WR_SIGNALED
-				  : 0) |
+			 (f & IBV_SEND_SIGNALED ? UNIC_WR_SIGNALED : 0) |
+			 (qp->signal_all ? UNIC_WR_SIGNALED : 0) |
 			 (f & IBV_SEND_SOLICITED ? UNIC_WR_SOLICITED : 0) |
 			 (f & IBV_SEND_INLINE ? UNIC_WR_INLINE : 0));
-}
-
-/* True if queue pairs of the type of @qp have @opcode. */
-static bool has_opcode(const struct unic_ibv_qp *qp, uint8_t opcode)
-{
-	switch (qp->vqp.qp.qp_type) {
-	case IBV_QPT_RC:
-		return true;
-	case IBV_QPT_UC:
-		return opcode != UNIC_WR_READ && !is_atomic(opcode) &&
-		       opcode != UNIC_WR_SEND_INV;
-	default:
-		return opcode == UNIC_WR_SEND || opcode == UNIC_WR_SEND_IMM;
-	}
-}
-
-/* True if the adapter has @opcode. */
-static bool is_there(const struct unic_ibv_qp *qp, uint8_t opcode)
-{
-	struct ibv_context *ctx = qp->vqp.qp.context;
-
-	if (is_atomic(opcode))
-		return unic_ibv_has_atomics(ctx);
-	return opcode && (!is_local(opcode) || unic_ibv_has_windows(ctx));
 }
 
 static int check_local(const struct ibv_send_wr *wr)
@@ -132,60 +110,61 @@ static int check_local(const struct ibv_send_wr *wr)
 				   &wr->bind_mw.bind_info);
 }
 
-static int check_send(const struct unic_ibv_qp *qp,
-		      const struct ibv_send_wr *wr)
+static int check_atomic(const struct ibv_send_wr *wr)
 {
-	uint8_t opcode = wr_opcode_of(wr);
-	uint64_t bytes = 0;
-	int i;
-
-	if (!is_there(qp, opcode))
-		return EOPNOTSUPP;
-	if (!has_opcode(qp, opcode) || wr->num_sge < 0 ||
-	    wr->num_sge > (int)qp->cap.max_send_sge ||
-	    wr->send_flags & ~(unsigned int)SEND_FLAGS)
-		return EINVAL;
-	if (qp->vqp.qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
-		return EINVAL;
-	if (is_local(opcode))
-		return check_local(wr);
-	if (is_atomic(opcode))
-		return wr->num_sge != 1 ||
-				       wr->sg_list[0].length !=
-					       UNIC_ATOMIC_BYTES ||
-				       wr->send_flags & IBV_SEND_INLINE
-			       ? EINVAL
-			       : 0;
-	if (!(wr->send_flags & IBV_SEND_INLINE))
-		return 0;
-	for (i = 0; i < wr->num_sge; i++)
-		bytes += wr->sg_list[i].length;
-	return bytes > qp->cap.max_inline_data || opcode == UNIC_WR_READ
+	return wr->num_sge != 1 || wr->sg_list[0].length != UNIC_ATOMIC_BYTES ||
+			       wr->send_flags & IBV_SEND_INLINE
 		       ? EINVAL
 		       : 0;
 }
 
-/* Where @wr goes. */
-static void put_target(const struct unic_ibv_qp *qp,
-		       const struct ibv_send_wr *wr, struct unic_send_wr *to)
+static int check_inline(const struct unic_ibv_qp *qp,
+			const struct ibv_send_wr *wr)
 {
-	const struct unic_ibv_ah *ah;
+	uint64_t bytes = 0;
+	int i;
 
-	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
-		ah = (const struct unic_ibv_ah *)wr->wr.ud.ah;
-		to->remote = UNIC_UD_TO(ah->ipv4, wr->wr.ud.remote_qkey);
-		to->rkey = wr->wr.ud.remote_qpn;
-	} else if (to->opcode == UNIC_WR_SEND_INV ||
-		   to->opcode == UNIC_WR_LOCAL_INV) {
-		to->rkey = wr->invalidate_rkey;
-	} else if (is_atomic(to->opcode)) {
-		to->remote = wr->wr.atomic.remote_addr;
-		to->rkey = wr->wr.atomic.rkey;
-	} else if (to->opcode != UNIC_WR_SEND &&
-		   to->opcode != UNIC_WR_SEND_IMM) {
-		to->remote = wr->wr.rdma.remote_addr;
-		to->rkey = wr->wr.rdma.rkey;
-	}
+	for (i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes > qp->cap.max_inline_data || wr->opcode == IBV_WR_RDMA_READ
+		       ? EINVAL
+		       : 0;
+}
+
+/* True if @qp has requests of @kind, with a list and with flags as those of @wr. */
+static bool has_form(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
+		     const struct kind *kind)
+{
+	return kind->on & 1u << qp->vqp.qp.qp_type &&
+	       (unsigned int)wr->num_sge <= qp->cap.max_send_sge &&
+	       !(wr->send_flags & ~(unsigned int)SEND_FLAGS);
+}
+
+/* Of requests that not each adapter has. */
+static int check_special(const struct unic_ibv_qp *qp,
+			 const struct ibv_send_wr *wr, const struct kind *kind)
+{
+	struct ibv_context *ctx = qp->vqp.qp.context;
+	bool local = kind->has & IS_LOCAL;
+
+	if (!(local ? unic_ibv_has_windows(ctx) : unic_ibv_has_atomics(ctx)))
+		return EOPNOTSUPP;
+	if (!has_form(qp, wr, kind))
+		return EINVAL;
+	return local ? check_local(wr) : check_atomic(wr);
+}
+
+static int check_send(const struct unic_ibv_qp *qp,
+		      const struct ibv_send_wr *wr, const struct kind *kind)
+{
+	if (kind->has & (IS_ATOMIC | IS_LOCAL))
+		return check_special(qp, wr, kind);
+	if (!kind->opcode)
+		return EOPNOTSUPP;
+	if (!has_form(qp, wr, kind) ||
+	    (qp->vqp.qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah))
+		return EINVAL;
+	return wr->send_flags & IBV_SEND_INLINE ? check_inline(qp, wr) : 0;
 }
 
 /* What a request has besides itself until it is posted. */
@@ -198,71 +177,79 @@ union operands {
 	} bind;
 };
 
-static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
-		     union operands *has, struct unic_send_wr *to)
+/* Where a datagram goes. */
+static void put_address(const struct ibv_send_wr *wr, struct unic_send_wr *to)
 {
-	*to = (struct unic_send_wr){
-		.wr_id = wr->wr_id,
-		.opcode = wr_opcode_of(wr),
-		.flags = flags_of(qp, wr),
-		.num_sge = (uint8_t)wr->num_sge,
-		.sg = has->sg,
-	};
-	if (to->opcode == UNIC_WR_SEND_IMM || to->opcode == UNIC_WR_WRITE_IMM)
-		to->imm = be32toh(wr->imm_data);
-	put_sges(wr->sg_list, wr->num_sge, has->sg);
-	if (to->opcode == UNIC_WR_BIND_MW) {
+	const struct unic_ibv_ah *ah = (const struct unic_ibv_ah *)wr->wr.ud.ah;
+
+	to->remote = UNIC_UD_TO(ah->ipv4, wr->wr.ud.remote_qkey);
+	to->rkey = wr->wr.ud.remote_qpn;
+}
+
+static void put_atomic(const struct ibv_send_wr *wr, struct unic_atomic *atomic,
+		       struct unic_send_wr *to)
+{
+	atomic->operand = wr->wr.atomic.compare_add;
+	atomic->swap = wr->wr.atomic.swap;
+	to->remote = wr->wr.atomic.remote_addr;
+	to->rkey = wr->wr.atomic.rkey;
+}
+
+/* What @wr is about, of which some is in @has. */
+static void put_target(const struct unic_ibv_qp *qp,
+		       const struct ibv_send_wr *wr, const struct kind *kind,
+		       union operands *has, struct unic_send_wr *to)
+{
+	if (kind->has & HAS_RDMA) {
+		to->remote = wr->wr.rdma.remote_addr;
+		to->rkey = wr->wr.rdma.rkey;
+	} else if (kind->has & HAS_KEY) {
+		to->rkey = wr->invalidate_rkey;
+	} else if (kind->has & IS_ATOMIC) {
+		put_atomic(wr, &has->atomic, to);
+	} else if (kind->has & IS_LOCAL) {
 		unic_ibv_put_bind(wr->bind_mw.mw, wr->bind_mw.rkey,
 				  &wr->bind_mw.bind_info, &has->bind.sg,
 				  &has->bind.range, to);
-		return;
+	} else if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		put_address(wr, to);
 	}
-	if (is_atomic(to->opcode)) {
-		has->atomic.operand = wr->wr.atomic.compare_add;
-		has->atomic.swap = wr->wr.atomic.swap;
-	}
-	put_target(qp, wr, to);
 }
 
-/* @wr was posted. A request that binds a window changes its name. */
-static void was_posted(const struct ibv_send_wr *wr)
+static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
+		     const struct kind *kind, union operands *has,
+		     struct unic_send_wr *to)
 {
+	*to = (struct unic_send_wr){
+		.wr_id = wr->wr_id,
+		.opcode = kind->opcode,
+		.flags = flags_of(qp, wr),
+		.num_sge = (uint8_t)wr->num_sge,
+		.imm = kind->has & HAS_IMM ? be32toh(wr->imm_data) : 0,
+		.sg = has->sg,
+	};
+	put_sges(wr->sg_list, wr->num_sge, has->sg);
+	put_target(qp, wr, kind, has, to);
+}
+
+/* Between unic_sq_begin() and unic_sq_end(). */
+static int post_one(struct unic_ibv_qp *qp, const struct ibv_send_wr *wr)
+{
+	const struct kind *kind = kind_of(wr);
+	struct unic_send_wr lib;
+	union operands has;
+	int err = check_send(qp, wr, kind);
+
+	if (err)
+		return err;
+	put_send(qp, wr, kind, &has, &lib);
+	err = unic_sq_put(qp->lib, &lib);
+	if (err)
+		return unic_ibv_errno(err);
+	/* a request behind it may name the window */
 	if (wr->opcode == IBV_WR_BIND_MW)
 		unic_ibv_bind_posted(wr->bind_mw.mw, wr->bind_mw.rkey);
-}
-
-/* True if @wr must be posted before what is behind it is translated: that may name the
- * same window. */
-static bool ends_batch(const struct ibv_send_wr *wr)
-{
-	return wr->opcode == IBV_WR_BIND_MW;
-}
-
-/* Steps of @wr that were posted: *@wr is the first that was not. */
-static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
-{
-	union operands has[BATCH];
-	struct unic_send_wr lib[BATCH];
-	struct ibv_send_wr *at = *wr;
-	unsigned int n = 0, room = BATCH;
-	int err = 0;
-	int done;
-
-	for (; at && n < room; at = at->next, n++) {
-		err = check_send(qp, at);
-		if (err)
-			break;
-		put_send(qp, at, &has[n], &lib[n]);
-		room = ends_batch(at) ? n + 1 : room;
-	}
-	done = n ? unic_post_send(qp->lib, lib, n) : 0;
-	for (; done > 0; done--, n--) {
-		was_posted(*wr);
-		*wr = (*wr)->next;
-	}
-	if (!n)
-		return err;
-	return done < 0 ? unic_ibv_errno(done) : ENOMEM;
+	return 0;
 }
 
 int unic_ibv_post_state(const struct unic_ibv_qp *qp)
@@ -275,10 +262,21 @@ int unic_ibv_post_state(const struct unic_ibv_qp *qp)
 /* Posts *@wr and those behind it: *@wr is the first that was not. */
 static int post_list(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 {
+	struct ibv_send_wr *at;
 	int err = unic_ibv_post_state(qp);
 
-	while (!err && *wr)
-		err = post_sends(qp, wr);
+	if (err)
+		return err;
+	err = unic_sq_begin(qp->lib);
+	if (err)
+		return unic_ibv_errno(err);
+	for (at = *wr; at; at = at->next) {
+		err = post_one(qp, at);
+		if (err)
+			break;
+	}
+	unic_sq_end(qp->lib);
+	*wr = at;
 	return err;
 }
 
@@ -312,7 +310,7 @@ int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
 	int err;
 
 	for (at = wr; at; at = at->next) {
-		err = check_send(qp, at);
+		err = check_send(qp, at, kind_of(at));
 		if (err)
 			return err;
 	}

@@ -26,7 +26,7 @@ MUTATIONS = (
     (DESC, "\terr = unic_fail_status(\"record who is given a region\",",
      "\terr = 0 && unic_fail_status(\"record who is given a region\",",
      "desc: hands out what the driver did not record", LIB),
-    ("host_driver/libunic/qp.c", "\t\tunic_event_pump(qp->ctx);\n", "\t\t;\n",
+    ("host_driver/libunic/wr.c", "\t\tunic_event_pump(qp->ctx);\n", "\t\t;\n",
      "desc: a post does not look at upcalls", LIB),
     ("host_driver/libunic/cq.c", "\tif (waits)\n\t\tunic_desc_completed(cq->ctx);\n", "",
      "desc: the last completion is no reason to answer", LIB),

@@ -90,7 +90,7 @@ MUTATIONS = (
      "mend: a message that failed counts", TEST),
     (CQ, "\tif (recv) {\n\t\tif (!cqe->status)\n", "\tif (recv) {\n\t\tif (0)\n",
      "mend: messages that came are not counted", TEST),
-    (QP, "\tif (ring->hold)\n\t\treturn;\n", "",
+    ("host_driver/libunic/wr.c", "\tif (ring->hold)\n\t\treturn;\n", "",
      "mend: the NIC hears of requests before there is a connection", TEST),
     ("host_driver/libunic/bufman_xfer.c", "\tif (wc->detail == UNIC_WD_BUSY)\n",
      "\tif (0)\n", "mend: pieces stay as long as they were", "test_libunic_manager"),

@@ -128,7 +128,7 @@ MUTATIONS = (
      "fork: a lock of a thread that the child has not", "test_libunic_context"),
     (FORK, "__attribute__((constructor)) ", "",
      "fork: nothing is done at all", "test_libunic_context"),
-    (LIB + "qp.c", "\tif (qp->ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
+    (LIB + "wr.c", "\tif (qp->ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
      "fork: a child posts", "test_libunic_context"),
     (LIB + "cq.c", "\tif (cq->ctx->forked)\n\t\treturn unic_fail_forked();\n", "",
      "fork: a child looks for completions", "test_libunic_context"),

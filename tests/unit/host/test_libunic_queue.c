@@ -10,9 +10,9 @@
 #include "unit.h"
 
 #include "cq.h"
-#include "libunic_rig.h"
-#include "cq.h"
 #include "doorbell.h"
+#include "libunic_rig.h"
+#include "wr.h"
 
 static void posts_reach_the_ring(void **state)
 {
@@ -50,6 +50,31 @@ static void posts_reach_the_ring(void **state)
 	assert_int_equal(unic_post_send(r.qp, wr, 1), -EAGAIN);
 	wr[0].num_sge = 7;
 	assert_int_equal(unic_post_send(r.qp, wr, 1), -EINVAL);
+	rig_down(&r);
+}
+
+/* Requests that are put one by one reach the NIC with one ring; none, with none. */
+static void puts_ring_once(void **state)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	struct unic_send_wr odd = { .opcode = 99 };
+	unsigned int i;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_sq_begin(r.qp), 0);
+	assert_int_equal(unic_sq_put(r.qp, &odd), -EINVAL);
+	unic_sq_end(r.qp);
+	assert_int_equal(unic_from_le32(db()->fifo_seq), 0);
+	assert_int_equal(unic_sq_begin(r.qp), 0);
+	for (i = 0; i <= r.qp->sq.mask; i++)
+		assert_int_equal(unic_sq_put(r.qp, &wr), 0);
+	assert_int_equal(unic_sq_put(r.qp, &wr), -EAGAIN);
+	assert_int_equal(unic_from_le32(db()->fifo_seq), 0);
+	unic_sq_end(r.qp);
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), i);
+	assert_int_equal(unic_from_le32(db()->fifo_seq), 1);
 	rig_down(&r);
 }
 
@@ -533,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(posts_reach_the_ring),
+		WITH_DRIVER(puts_ring_once),
 		WITH_DRIVER(a_cancelled_thread_posts),
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
