@@ -226,6 +226,25 @@ inline bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr,
 	return true;
 }
 
+bool __attribute__((noinline))
+unic_xlate_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
+		  uint32_t len, struct unic_xlate *out)
+{
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	uint32_t size = 1u << mr->page_shift;
+	const struct unic_tlb_entry *e;
+	struct unic_xlate at;
+
+	if (!unic_mr_cached(mr) || size - ((uint32_t)iova & (size - 1u)) < len)
+		return false;
+	e = unic_cache_hit(nic, idx, page_of(mr, iova));
+	if (!e)
+		return false;
+	set_page(&at, e, (uint32_t)iova, size);
+	set_first(out, &at, idx, len);
+	return true;
+}
+
 inline int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		      uint32_t len, struct unic_xlate *out)
 {

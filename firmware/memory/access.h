@@ -63,6 +63,12 @@ bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
+/** unic_xlate_cached() - unic_xlate_near() for regions whose entries are cached: the one of
+ * @iova is used if it is on the NIC, and no fault is opened if it is not. Returns false if
+ * it does not have all @len bytes. */
+bool unic_xlate_cached(struct unic_memory *nic, uint16_t mr, uint64_t iova,
+		       uint32_t len, struct unic_xlate *out);
+
 /** unic_xlate_page() - writes the part of the page of @iova that belongs to region
  * @mr to *@out (translate.h). Returns false if @mr has no entry for it; then *@out
  * is undefined. */

@@ -563,12 +563,22 @@ fetch_entry(struct unic_memory *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 	return r == -UNIC_EPENDING ? unic_fault_raise(nic, mr, page, ahead) : r;
 }
 
+static inline const struct unic_tlb_entry *used_entry(struct unic_memory *nic,
+						      uint32_t i)
+{
+	struct unic_tlb_entry *e = &nic->tlb.entry[i];
+
+	/* the first use of a WANTED entry does not set USED */
+	e->mark = (uint16_t)(e->mark & WANTED ? e->mark & ~WANTED
+					      : e->mark | USED);
+	return e;
+}
+
 int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)
 {
 	uint32_t base = nic->cache.of[mr].base;
 	uint32_t i = unic_tlb_find(&nic->tlb, base, page);
-	struct unic_tlb_entry *e;
 	int r;
 
 	if (unlikely(i == UNIC_TLB_NIL)) {
@@ -577,10 +587,14 @@ int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 			return r;
 		i = unic_tlb_find(&nic->tlb, base, page);
 	}
-	e = &nic->tlb.entry[i];
-	/* the first use of a WANTED entry does not set USED */
-	e->mark = (uint16_t)(e->mark & WANTED ? e->mark & ~WANTED
-					      : e->mark | USED);
-	*out = e;
+	*out = used_entry(nic, i);
 	return 0;
+}
+
+const struct unic_tlb_entry *unic_cache_hit(struct unic_memory *nic,
+					    uint16_t mr, uint32_t page)
+{
+	uint32_t i = unic_tlb_find(&nic->tlb, nic->cache.of[mr].base, page);
+
+	return i == UNIC_TLB_NIL ? NULL : used_entry(nic, i);
 }

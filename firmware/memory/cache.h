@@ -115,6 +115,11 @@ void unic_cache_strip(struct unic_memory *nic, uint16_t mr);
 int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out);
 
+/** unic_cache_hit() - the entry of @page of @mr, which is used. NULL: it is not on the NIC;
+ * no fault is opened. */
+const struct unic_tlb_entry *unic_cache_hit(struct unic_memory *nic,
+					    uint16_t mr, uint32_t page);
+
 /** unic_cache_has() - true if the entry is on the NIC. Not a use. */
 bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page);
 

@@ -272,19 +272,31 @@ static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return r;
 }
 
-/* Where @len bytes go that lie @off behind the next one; NULL: not for the fast path. */
+/* Where @len bytes go that lie @off behind the next one; NULL: not for the fast path, or
+ * not with entries that are @cached or not. */
 static inline uint8_t *map_target(struct unic_transport *nic,
 				  const struct unic_msg *m, uint32_t off,
-				  uint32_t len)
+				  uint32_t len, bool cached)
 {
 	struct unic_xlate piece;
+	uint64_t at = m->iova + off;
 
-	if (m->direct)
+	if (cached) {
+		if (!unic_xlate_cached(&nic->memory, m->mr, at, len, &piece))
+			return NULL;
+	} else if (m->direct) {
 		return unic_port_window(nic->port, m->bus + off, len);
-	if (!unic_xlate_near(&nic->memory, m->mr, m->iova + off, len, &piece) ||
-	    piece.len != len)
+	} else if (!unic_xlate_near(&nic->memory, m->mr, at, len, &piece) ||
+		   piece.len != len) {
 		return NULL;
+	}
 	return unic_port_window(nic->port, piece.bus, len);
+}
+
+static COLD uint8_t *map_cached_target(struct unic_transport *nic,
+				       const struct unic_msg *m, uint32_t len)
+{
+	return map_target(nic, m, 0, len, true);
 }
 
 /* Place the payload of @frame, @ext bytes behind BTH: the first or the last
@@ -297,8 +309,10 @@ static enum unic_fastpath place_end(struct unic_transport *nic,
 {
 	const uint32_t *w = (const void *)(frame + 2);
 	struct unic_msg *m = &qp->rsp.msg;
-	uint8_t *to = map_target(nic, m, 0, e->len);
+	uint8_t *to = map_target(nic, m, 0, e->len, false);
 
+	if (unlikely(!to) && UNIC_TABLE_READS)
+		to = map_cached_target(nic, m, e->len);
 	if (unlikely(!to))
 		return UNIC_FASTPATH_NOT;
 	maybe_trace_rx(nic, qp, e, frame);
@@ -359,11 +373,12 @@ static inline void advance_msg(struct unic_msg *m, uint32_t bytes)
 	m->placed += bytes;
 }
 
-/* As place_writes(), for middle packets of the WRITE @m. */
-static CALLED uint32_t place_middles(struct unic_transport *nic,
-				     const struct burst *b,
-				     const struct unic_expect *e,
-				     struct unic_msg *m, uint32_t *apsn)
+/* As place_middles(), to entries that are @cached or not. */
+static ALWAYS_INLINE uint32_t place_middles_of(struct unic_transport *nic,
+					       const struct burst *b,
+					       const struct unic_expect *e,
+					       struct unic_msg *m,
+					       uint32_t *apsn, bool cached)
 {
 	uint32_t n = b->sound, psn = *apsn, acks = 0, len = e->len, off = 0;
 	const uint8_t *frame = b->frame;
@@ -376,7 +391,7 @@ static CALLED uint32_t place_middles(struct unic_transport *nic,
 		if (unlikely((is ^ psn) << 8 || len >= m->left - off ||
 			     !unic_headers_same(frame, &e->h)))
 			break;
-		to = map_target(nic, m, off, len);
+		to = map_target(nic, m, off, len, cached);
 		if (unlikely(!to))
 			break;
 		unic_window_write(to, frame + UNIC_EXT_OFF, len);
@@ -386,8 +401,30 @@ static CALLED uint32_t place_middles(struct unic_transport *nic,
 		frame += b->stride;
 	} while (--n);
 	advance_msg(m, off);
-	*apsn = acks;
+	if (b->sound != n)
+		*apsn = acks;
 	return b->sound - n;
+}
+
+static COLD uint32_t place_cached_middles(struct unic_transport *nic,
+					  const struct burst *b,
+					  const struct unic_expect *e,
+					  struct unic_msg *m, uint32_t *apsn)
+{
+	return place_middles_of(nic, b, e, m, apsn, true);
+}
+
+/* As place_writes(), for middle packets of the WRITE @m. */
+static CALLED uint32_t place_middles(struct unic_transport *nic,
+				     const struct burst *b,
+				     const struct unic_expect *e,
+				     struct unic_msg *m, uint32_t *apsn)
+{
+	uint32_t done = place_middles_of(nic, b, e, m, apsn, false);
+
+	if (unlikely(!done) && UNIC_TABLE_READS)
+		done = place_cached_middles(nic, b, e, m, apsn);
+	return done;
 }
 
 static enum unic_fastpath write_middles(struct unic_transport *nic,

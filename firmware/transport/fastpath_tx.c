@@ -353,19 +353,24 @@ static inline void next_part(const struct unic_qp_ctx *qp,
 	p->direct = wr->slots & UNIC_WR_DIRECT;
 }
 
-/* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece. */
+/* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece, or not
+ * with entries that are @cached or not. */
 static inline const uint8_t *map_source(struct unic_transport *nic,
 					const struct part *p, uint32_t off,
-					uint32_t len)
+					uint32_t len, bool cached)
 {
 	uint64_t at = unic_from_le64(p->slot->sge[0].iova) + off;
 	struct unic_xlate piece;
 
-	if (p->direct)
+	if (cached) {
+		if (!unic_xlate_cached(&nic->memory, p->mr, at, len, &piece))
+			return NULL;
+	} else if (p->direct) {
 		return unic_port_window(nic->port, at, len);
-	if (!unic_xlate_near(&nic->memory, p->mr, at, len, &piece) ||
-	    piece.len != len)
+	} else if (!unic_xlate_near(&nic->memory, p->mr, at, len, &piece) ||
+		   piece.len != len) {
 		return NULL;
+	}
 	return unic_port_window(nic->port, piece.bus, len);
 }
 
@@ -381,10 +386,11 @@ static inline void part_headers(struct unic_qp_ctx *qp, const struct part *p,
 		      unic_op_word(p->op_flags | pad << UNIC_BTH_PAD_SHIFT));
 }
 
-/* Fill the frames of @p->tx, of a message of @total bytes. Returns how many. */
-static CALLED uint32_t fill_part(struct unic_transport *nic,
-				 struct unic_qp_ctx *qp, const struct part *p,
-				 uint32_t total)
+/* As fill_part(), from entries that are @cached or not. */
+static ALWAYS_INLINE uint32_t fill_part_of(struct unic_transport *nic,
+					   struct unic_qp_ctx *qp,
+					   const struct part *p, uint32_t total,
+					   bool cached)
 {
 	uint32_t psn = p->psn, off = p->off, len = p->len, n = p->n, apsn;
 	uint32_t body = UNIC_EXT_OFF + p->ext, padded = (len + 3) & ~3u;
@@ -394,7 +400,7 @@ static CALLED uint32_t fill_part(struct unic_transport *nic,
 
 	part_headers(qp, p, h);
 	for (; n; n--, frame += p->tx.stride) {
-		const uint8_t *from = map_source(nic, p, off, len);
+		const uint8_t *from = map_source(nic, p, off, len, cached);
 		unic_vector *to = (void *)(frame + 2);
 
 		if (unlikely(!from))
@@ -417,6 +423,21 @@ static CALLED uint32_t fill_part(struct unic_transport *nic,
 		off += len;
 	}
 	return p->n - n;
+}
+
+static COLD uint32_t fill_cached_part(struct unic_transport *nic,
+				      struct unic_qp_ctx *qp,
+				      const struct part *p, uint32_t total)
+{
+	return fill_part_of(nic, qp, p, total, true);
+}
+
+/* Fill the frames of @p->tx, of a message of @total bytes. Returns how many. */
+static CALLED uint32_t fill_part(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp, const struct part *p,
+				 uint32_t total)
+{
+	return fill_part_of(nic, qp, p, total, false);
 }
 
 static COLD void trace_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -476,6 +497,8 @@ enum unic_fastpath unic_fastpath_message(struct unic_transport *nic,
 		n = min_u32(min_u32(p.n, p.tx.n), psn_window_room(sq));
 		p.n = min_u32(n, ((uint32_t)*left + cost - 1) / cost);
 		n = fill_part(nic, qp, &p, wr->len);
+		if (unlikely(!n) && UNIC_TABLE_READS)
+			n = fill_cached_part(nic, qp, &p, wr->len);
 		publish_run(nic, &p.tx, n,
 			    UNIC_EXT_OFF + p.ext + ((p.len + 3) & ~3u) +
 				    UNIC_ICRC_BYTES);

@@ -2,7 +2,7 @@
 # Unit tests. Those of the core run on the host and on the target, each from
 # core/<name>.c and the archive of the rig, and need no more than their name here ...
 UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask test_atomics test_attacks test_attributes \
-	test_badinput test_batch test_between test_bounce test_cache test_cached_window test_cmd test_cq test_cq_resize \
+	test_badinput test_batch test_between test_bounce test_cache test_cached_long test_cached_window test_cmd test_cq test_cq_resize \
 	test_cut test_delegate test_derived test_dma test_evict test_fastreg test_found \
 	test_frames test_fuzzed test_guess test_histogram test_hostile test_icrc test_indirect \
 	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_loss test_meter test_miss \
