@@ -81,6 +81,12 @@ static bool unheard(const struct app *a, const struct region *r)
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
+/* May a page of @r not be had? The read of a list may fail, too. */
+static bool no_page(const struct app *a, const struct region *r)
+{
+	return a->scn->odds.port.bus_ppm || unheard(a, r);
+}
+
 /* A memory operation sends no frame, so no peer can cause its error. */
 static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 {
@@ -147,7 +153,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       o->peer->how->lies || unheard(o->peer, o->remote);
 	case UNIC_WC_LOC_PROT_ERR:
 		return o->forbidden || op_local_revoked(o) || a->how->lies ||
-		       (c->detail == UNIC_WD_PAGE && unheard(a, o->local));
+		       (c->detail == UNIC_WD_PAGE && no_page(a, o->local));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
 	/* a failed peer is silent; one that failed by an eviction is not */
