@@ -77,7 +77,7 @@ bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,
 	return true;
 }
 
-static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
+static struct unic_qp *search_qp(const struct unic_cq *cq, uint32_t qpn)
 {
 	unsigned int i;
 
@@ -86,6 +86,16 @@ static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
 			return cq->qp[i];
 	}
 	return NULL;
+}
+
+/* The low bits of numbers are places in the NIC's table, so those of its queue pairs differ. */
+static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
+{
+	struct unic_qp **last = &cq->last[qpn % UNIC_DB_OBJECTS];
+
+	if (!*last || (*last)->qpn != qpn)
+		*last = search_qp(cq, qpn);
+	return *last;
 }
 
 /* Of a queue pair that is to be mended: note what arrived, and let a request that was
@@ -322,6 +332,10 @@ void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 	for (i = 0; i < cq->n_qp; i++) {
 		if (cq->qp[i] == qp)
 			cq->qp[i--] = cq->qp[--cq->n_qp];
+	}
+	for (i = 0; i < UNIC_DB_OBJECTS; i++) {
+		if (cq->last[i] == qp)
+			cq->last[i] = NULL;
 	}
 	drop_completions(cq, qp);
 	pthread_mutex_unlock(&cq->lock);

@@ -99,6 +99,8 @@ struct unic_cq {
 	bool overrun; /* CQ_ERROR was delivered; under evt_lock, atomic */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
+	/* by the low bits of its number, the user that completed last; or NULL */
+	struct unic_qp *last[UNIC_DB_OBJECTS];
 	/* completions from before a reset, and of what the reset flushed; those of a
 	 * queue pair that is mended; read first */
 	struct unic_wc *left;

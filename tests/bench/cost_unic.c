@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* cost-unic SOCKET - what calls of libunic cost; see cost.h. */
+/* cost-unic SOCKET [QUEUE-PAIRS] - what calls of libunic cost, where the completion queue has
+ * so many users (1); see cost.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cost.h"
@@ -13,6 +15,7 @@ static struct unic_pd *pd;
 static struct unic_cq *cq;
 static struct unic_qp *qp;
 static struct unic_mr *mr;
+static int qps = 1;
 static struct unic_mr_attr buffer = {
 	.length = BYTES,
 	.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
@@ -48,13 +51,16 @@ static void connect_to_itself(void)
 static void open_unic(const char *socket)
 {
 	struct unic_qp_attr qa = { .sq_slots = 64, .rq_slots = 2 };
+	int i;
 
 	check(unic_open(socket, &ctx), "open");
 	check(unic_alloc_pd(ctx, &pd), "pd");
 	check(unic_create_cq(pd, 64, &cq), "cq");
 	qa.send_cq = qa.recv_cq = cq;
-	check(unic_create_qp(pd, &qa, &qp), "qp");
-	connect_to_itself();
+	for (i = 0; i < qps; i++) {
+		check(unic_create_qp(pd, &qa, &qp), "qp");
+		connect_to_itself();
+	}
 	buffer.addr = unic_alloc(ctx, BYTES, 4096);
 	check(buffer.addr ? 0 : -1, "alloc");
 	check(unic_reg_mr(pd, &buffer, &mr), "register");
@@ -94,6 +100,9 @@ int main(int argc, char **argv)
 {
 	static const struct cost_calls calls = { open_unic, post, poll, reg };
 
-	cost_check(argc == 2, "usage", "cost-unic SOCKET");
+	if (argc == 3)
+		qps = atoi(argv[2]);
+	cost_check((argc == 2 || argc == 3) && qps > 0, "usage",
+		   "cost-unic SOCKET [QUEUE-PAIRS]");
 	return cost_main(&calls, argv[1]);
 }

@@ -180,6 +180,41 @@ static void completions_are_not_believed(void **state)
 	rig_down(&r);
 }
 
+#define ALIKE (77 + UNIC_DB_OBJECTS)
+
+/* Two queue pairs whose numbers are alike in the low bits, and one that is no more. */
+static void completions_find_their_queue_pair(void **state)
+{
+	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4 };
+	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_SEND };
+	struct unic_qp *other;
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	attr.send_cq = attr.recv_cq = r.cq;
+	r.qp->qpn = ALIKE; /* the driver says 77 of each */
+	assert_int_equal(unic_create_qp(r.pd, &attr, &other), 0);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_send(other, &wr, 1), 1);
+	complete(0, ALIKE, UNIC_WC_SEND, 0);
+	complete(1, 77, UNIC_WC_SEND, 0);
+	complete(2, ALIKE, UNIC_WC_SEND, 1);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 3);
+	assert_ptr_equal(wc[0].qp, r.qp);
+	assert_ptr_equal(wc[1].qp, other);
+	assert_ptr_equal(wc[2].qp, r.qp);
+	assert_int_equal(unic_post_send(other, &wr, 1), 1);
+	complete(3, 77, UNIC_WC_SEND, 1);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	unic_destroy_qp(other);
+	complete(4, 77, UNIC_WC_SEND, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), -EPROTO);
+	rig_down(&r);
+}
+
 /* Of a tagged message that the peer refused: no error, no bytes, and why. */
 static void a_refused_message_says_why(void **state)
 {
@@ -563,6 +598,7 @@ int main(void)
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
 		WITH_DRIVER(completions_are_not_believed),
+		WITH_DRIVER(completions_find_their_queue_pair),
 		WITH_DRIVER(a_refused_message_says_why),
 		WITH_DRIVER(reset_empties_the_rings),
 		WITH_DRIVER(receives_end_in_any_order),
