@@ -123,7 +123,7 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		o->all = true;
 		return 0;
 	case 'w':
-		o->weight = (int)number_need(state, arg, 0, INT32_MAX);
+		o->weight = (int)number_need(state, arg, 1, UINT16_MAX);
 		return 0;
 	case 'q':
 		o->quota = (int)number_need(state, arg, 0, INT32_MAX);

@@ -34,6 +34,7 @@ BYTES = 300_000
 NUMBERS = (("unic-hog", "--max", "abc"), ("unic-hog", "--max", "0"), ("unic-hog", "--chunk", "513"),
            ("unic-hog", "--chunk", "1x"), ("unic-copy", "--timeout", "-1"),
            ("unic-copy", "--timeout", "1.5"), ("unicctl", "--weight", "-2"),
+           ("unicctl", "--weight", "0"), ("unicctl", "--weight", "65536"),
            ("unicctl", "--quota", ""), ("unic-bus", "--slots", "8 "), ("unic-bus", "--slot-size", "16T"),
            ("unic-wire", "--nics", "8"), ("unic-wire", "--seed", "0x"), ("unic-uart", "--vectors", "0"),
            ("unicd", "--grace-us", "20ms"), ("unicd", "--user-slots", "+1"), ("unic-nic", "--spin", "0"),

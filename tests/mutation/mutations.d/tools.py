@@ -182,4 +182,6 @@ MUTATIONS = (
      "unicd: metrics of a NIC open a path that the asker names", tools("metrics_by")),
     ("host_driver/unicd/metrics.c", "\tif (is_served(where))\n\t\treturn -EADDRINUSE;\n", "\t(void)is_served(where);\n",
      "unicd: takes the metrics of another one", tools("metrics_by")),
+    ("host_driver/tools/ctl_options.c", "arg, 1, UINT16_MAX);", "arg, 0, INT32_MAX);",
+     "unicctl: a weight that none can have changes nothing, without a word", tools("numbers")),
 )
