@@ -208,6 +208,14 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* What is at the server is named by its last part alone. */
+static bool names_a_folder(const struct copy_options *o)
+{
+	const char *there = o->cmd == CMD_GET ? o->file : o->name;
+
+	return there && strchr(there, '/');
+}
+
 static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 {
 	struct copy_job job = {
@@ -221,6 +229,11 @@ static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 	};
 	const char *name = target_file_name(o->name ? o->name : o->file);
 
+	if (*name && names_a_folder(o))
+		return unic_fail(-EINVAL,
+				 "%s: the other host serves one folder: a name "
+				 "has no /",
+				 o->name ? o->name : o->file);
 	if (strlen(name) >= sizeof(job.name))
 		return unic_fail(-ENAMETOOLONG,
 				 "%s: names have %zu characters at most%s",

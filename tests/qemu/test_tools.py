@@ -1004,6 +1004,8 @@ def test_misuse(rig):
     write(long, b"", 0o600)
     assert ask(*copy, "put", long, code=1).endswith("at most: give another --name\n")
     assert ask(*copy, "get", "folder/", code=1) == "unic-copy: folder/: which file?\n"
+    for words in (("get", "../file"), ("put", long, "--name", "folder/file")):
+        assert ask(*copy, *words, code=1) == f"unic-copy: {words[-1]}: the other host serves one folder: a name has no /\n"
 
 
 def test_long_names(rig):

@@ -184,4 +184,6 @@ MUTATIONS = (
      "unicd: takes the metrics of another one", tools("metrics_by")),
     ("host_driver/tools/ctl_options.c", "arg, 1, UINT16_MAX);", "arg, 0, INT32_MAX);",
      "unicctl: a weight that none can have changes nothing, without a word", tools("numbers")),
+    ("host_driver/tools/unic-copy.c", "\treturn there && strchr(there, '/');\n", "\treturn there && 0;\n",
+     "unic-copy: another file than the one that was named", tools("misuse")),
 )
