@@ -103,7 +103,8 @@ static void parse_fault(struct argp_state *state, int key, char *arg)
 
 	if (value) {
 		*value++ = '\0';
-		first = last = (int)number_need(state, arg, 0, WIRE_PORTS - 1);
+		first = last = (int)number_need(state, arg, 1, WIRE_PORTS - 1);
+		o->named |= 1u << first;
 	} else {
 		value = arg;
 	}
@@ -133,6 +134,27 @@ static void add_socket(struct argp_state *state, int key, char *arg)
 	o->socks++;
 }
 
+/* Is there a port @p? Those of NICs begin with 1. */
+static bool has_port(const struct wire_options *o, int p)
+{
+	return p < WIRE_FIRST_SOCK ? p >= 1 && p <= (int)o->shape.nics
+				   : p < WIRE_FIRST_SOCK + o->socks;
+}
+
+/* A port may be named before the option that makes it. */
+static void check_ports(struct argp_state *state, const struct wire_options *o)
+{
+	int p;
+
+	for (p = 0; p < WIRE_PORTS; p++) {
+		if (o->named & 1u << p && !has_port(o, p))
+			argp_error(state,
+				   "there is no port %d: NICs have 1 to %u, "
+				   "sockets 8 and more, in the order given",
+				   p, o->shape.nics);
+	}
+}
+
 static void check_wire_options(struct argp_state *state,
 			       const struct wire_options *o)
 {
@@ -153,6 +175,7 @@ static void check_wire_options(struct argp_state *state,
 				  "faults "
 				  "(--loss, --dup, --reorder, --corrupt, "
 				  "--delay-us)");
+	check_ports(state, o);
 }
 
 static error_t parse_number(int key, char *arg, struct argp_state *state)

@@ -21,7 +21,8 @@ struct wire_options {
 	int socks;
 	/* by the port that frames come from */
 	struct faults_rates rates[WIRE_PORTS];
-	bool faults; /* any rate was given */
+	bool faults;	/* any rate was given */
+	uint32_t named; /* a bit for each port that a fault names */
 	uint64_t seed;
 	uint64_t age_s;
 	uint64_t spin_us;

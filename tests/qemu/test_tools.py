@@ -992,6 +992,8 @@ def test_misuse(rig):
                                ("--guest", "from 1M to 1G")):
             assert f"{option}: " in (said := ask("unic-bus", "--dir", rig.path("bus"), option, size, code=EX_USAGE)), said
             assert wanted in said, said
+    for words in (("--loss", "4=1%"), ("--delay-us", "8=5"), ("--nics", "2", "--dup", "3=1%")):
+        assert "there is no port " in (said := ask("unic-wire", "--dir", rig.path("w"), *words, code=EX_USAGE)), said
     assert "x: too many" in ask("unic-hog", *here, "x", code=EX_USAGE)
     for words, wanted in ((("--nic", "", "info"), "--nic: which?"), (("policy", "lru"), "policy: lru is no number; that of a process"),
                           (("rate",), "rate: which number? that of a process"), (("fault", "drop-rx", "x"), "how many to lose")):
