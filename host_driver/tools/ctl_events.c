@@ -134,19 +134,22 @@ static struct json_object *begin_event(const char *event, uint64_t time_ns)
 	return o;
 }
 
-/* Say whose event @o is: by number, and by what the slot's process was called last. */
-static void add_owner(const struct watcher *w, struct json_object *o,
-		      uint32_t proc)
+static void add_process(struct json_object *o, struct json_object *p)
 {
-	struct json_object *p = ctl_procs_find(w->procs, proc);
-
-	if (proc == CTL_NO_PROC)
-		return;
-	ctl_add_u64(o, "proc", proc);
 	if (!p)
 		return;
 	ctl_add_u64(o, "pid", ctl_u64_of(p, "pid"));
 	ctl_add_string(o, "name", ctl_text_of(p, "name"));
+}
+
+/* Say whose event @o is: by number, and by what the slot's process was called last. */
+static void add_owner(const struct watcher *w, struct json_object *o,
+		      uint32_t proc)
+{
+	if (proc == CTL_NO_PROC)
+		return;
+	ctl_add_u64(o, "proc", proc);
+	add_process(o, ctl_procs_find(w->procs, proc));
 }
 
 /* ------------------------------------------------------------- of the trace */
@@ -335,6 +338,23 @@ static struct json_object *find_connection(struct json_object *list,
 	return NULL;
 }
 
+/* Keep with each connection the process that had its slot when it was seen first: when the
+ * connection has ended another one may have it. */
+static void learn_owners(const struct watcher *w, struct json_object *before)
+{
+	struct json_object *qp, *p;
+	size_t i;
+
+	for (i = 0; w->qps && i < json_object_array_length(w->qps); i++) {
+		qp = json_object_array_get_idx(w->qps, i);
+		p = find_connection(before, qp);
+		if (!p)
+			p = ctl_procs_find(w->procs,
+					   (uint32_t)ctl_u64_of(qp, "proc"));
+		add_process(qp, p);
+	}
+}
+
 /* Show the connections of @list that @other does not have. */
 static void show_connections(const struct watcher *w, struct json_object *list,
 			     struct json_object *other, const char *event,
@@ -349,7 +369,8 @@ static void show_connections(const struct watcher *w, struct json_object *list,
 		if (!is_connected(qp) || find_connection(other, qp))
 			continue;
 		o = begin_event(event, clock_now_ns(CLOCK_REALTIME));
-		add_owner(w, o, (uint32_t)ctl_u64_of(qp, "proc"));
+		ctl_add_u64(o, "proc", ctl_u64_of(qp, "proc"));
+		add_process(o, qp);
 		ctl_add_u64(o, "qp", ctl_u64_of(qp, "qp"));
 		ctl_add_string(o, "peer", ctl_text_of(qp, "peer"));
 		ctl_add_u64(o, "peer_qp", ctl_u64_of(qp, "peer_qp"));
@@ -366,6 +387,7 @@ static void look_at_connections(struct watcher *w)
 	struct json_object *before = w->qps;
 
 	w->qps = ctl_table(w->conn, UNIC_TABLE_QP);
+	learn_owners(w, before);
 	show_connections(w, before, w->qps, "disconnected",
 			 "is no more connected to");
 	show_connections(w, w->qps, before, "connected", "is connected to");

@@ -665,9 +665,14 @@ def test_events(rig):
         asking = subprocess.Popen([os.path.join(hosts.BIN, "unic-ping"), "--socket", rig.socket(0),
                                    "--count", "1000", hosts.IP[1]], stdout=subprocess.DEVNULL)
         events.until("a connection", said("connected", peer=hosts.IP[1], pid=asking.pid))
+        events.process.send_signal(signal.SIGSTOP)  # another process has the slot before it looks again
         asking.terminate()
         asking.wait(hosts.PATIENCE_S)
+        next_one = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "1", show=False)
+        next_one.expect("holds .* entr")
+        events.process.send_signal(signal.SIGCONT)
         events.until("its end", said("disconnected", peer=hosts.IP[1], pid=asking.pid))
+        next_one.end()
         ping.end()
         rig.ctl(0, "reset")
         events.until("a reset", said("reset"))

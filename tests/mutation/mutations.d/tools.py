@@ -188,4 +188,6 @@ MUTATIONS = (
      "unic-copy: another file than the one that was named", tools("misuse")),
     ("qemu/wire/options.c", "\t\tif (o->named & 1u << p && !has_port(o, p))\n", "\t\tif (has_port(o, p) && 0)\n",
      "unic-wire: a fault of a port that is not there", tools("misuse")),
+    ("host_driver/tools/ctl_events.c", "\t\tp = find_connection(before, qp);\n", "\t\tp = before ? NULL : before;\n",
+     "unicctl: events takes who comes for whose connection ended", tools("events")),
 )
