@@ -31,7 +31,8 @@ int copy_file_read(struct copy_file *f, const char *path)
 	struct stat st;
 
 	memset(f, 0, sizeof(*f));
-	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* a FIFO is to be refused, not waited for */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
 		return fail_file(path, errno);
 	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {

@@ -314,7 +314,8 @@ static int do_put(struct kio_options *o)
 
 	if (put_name(o))
 		return -1;
-	fd = open(o->local, O_RDONLY | O_CLOEXEC);
+	/* a FIFO is to be refused, not waited for */
+	fd = open(o->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return print_error(o->local, errno, "");
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {

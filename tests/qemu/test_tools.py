@@ -1003,8 +1003,11 @@ def test_misuse(rig):
     for words, wanted in ((("--nic", "", "info"), "--nic: which?"), (("policy", "lru"), "policy: lru is no number; that of a process"),
                           (("rate",), "rate: which number? that of a process"), (("fault", "drop-rx", "x"), "how many to lose")):
         assert wanted in (said := ask("unicctl", *here, *words, code=EX_USAGE)), said
-    for program, words in (("unic-kio", ("put", rig.tmp, f"{peer}:")), ("unic-copy", ("--peer", peer, "put", rig.tmp))):
-        assert ask(program, *here, *words, code=1) == f"{program}: {rig.tmp}: only plain files are sent\n"
+    fifo = rig.path("nobody-writes-it")
+    os.mkfifo(fifo)
+    for file in (rig.tmp, fifo):
+        for program, words in (("unic-kio", ("put", file, f"{peer}:")), ("unic-copy", ("--peer", peer, "put", file))):
+            assert ask(program, *here, *words, code=1) == f"{program}: {file}: only plain files are sent\n"
     copy = ("unic-copy", *here, "--peer", peer)
     assert ask(*copy, "get", "n" * 40, code=1) == f"unic-copy: {'n' * 40}: names have 39 characters at most\n"
     long = rig.path("n" * 40)

@@ -190,4 +190,8 @@ MUTATIONS = (
      "unic-wire: a fault of a port that is not there", tools("misuse")),
     ("host_driver/tools/ctl_events.c", "\t\tp = find_connection(before, qp);\n", "\t\tp = before ? NULL : before;\n",
      "unicctl: events takes who comes for whose connection ended", tools("events")),
+    ("host_driver/tools/unic-kio.c", "O_RDONLY | O_CLOEXEC | O_NONBLOCK", "O_RDONLY | O_CLOEXEC",
+     "unic-kio: waits for whoever writes a FIFO that it refuses", tools("misuse")),
+    ("host_driver/tools/copy_file.c", "O_RDONLY | O_CLOEXEC | O_NONBLOCK", "O_RDONLY | O_CLOEXEC",
+     "unic-copy: waits for whoever writes a FIFO that it refuses", tools("misuse")),
 )
