@@ -223,12 +223,12 @@ int unic_bm_fast_pool(struct unic_bm *bm, unsigned int pages,
  * may be of different moments. Never fails. */
 void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out);
 
-/** unic_bm_count() - add @n to counter @name of struct unic_bm_stats: for the library,
- * and applications that post operations themselves. */
+/** unic_bm_counters() - the counters themselves: for the library, and applications that
+ * post operations themselves. The macro unic_bm_count adds to one of them. */
+struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm);
+/* Add @n to counter @name of struct unic_bm_stats. */
 #define unic_bm_count(bm, name, n) \
 	__atomic_add_fetch(&unic_bm_counters(bm)->name, n, __ATOMIC_RELAXED)
-/** unic_bm_counters() - the counters themselves, for unic_bm_count(). */
-struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm);
 
 #ifdef __cplusplus
 }

@@ -239,7 +239,7 @@ int unic_query_rate(struct unic_ctx *ctx, struct unic_rate *out);
 
 /** unic_qp_set_rate() - set the transmit limit of @qp, up or down, or end it: what it
  * sends is within this and that of the process. It stays with @qp, also when it is
- * connected again or recovered. Errors as unic_set_rate(), without -EDQUOT. */
+ * connected again or recovered. Errors as unic_set_rate(), but it may rise. */
 int unic_qp_set_rate(struct unic_qp *qp, const struct unic_rate *rate);
 
 /** unic_qp_query_rate() - copy the limit of @qp to *@out. -EOPNOTSUPP. */
@@ -334,18 +334,18 @@ enum unic_mr_life {
  * unic_alloc() is moved into the slot first: the pages stay at their addresses, other
  * threads of the process stop meanwhile, a child of fork() gets copies (unic_open()).
  * Only private memory that can be read and written, and not executed, can be moved: heap,
- * anonymous mappings, .data and .bss, private mappings of a file. For other mappings, the stacks
- * of threads, and the data of libunic, of the C library and of the loader it is -EACCES, with
- * words that name the mapping; where there is no memory -EFAULT. Memory that was unmapped and mapped again, or moved by
- * realloc(), is moved by the next registration; -EBUSY while an earlier region is
- * still registered on it.
+ * anonymous mappings, .data and .bss, private mappings of a file. -EACCES: it is another
+ * mapping, the stack of a thread, or data of libunic, of the C library or of the loader;
+ * unic_last_error() names it. -EFAULT: no memory is there. Memory that was unmapped and
+ * mapped again, or moved by realloc(), is moved by the next registration; -EBUSY: an
+ * earlier region is still registered on it.
  *
  * Without WAIT it succeeds or fails at once. With WAIT it blocks until granted;
  * -ETIME after timeout_us, -ECANCELED by unic_cancel_reg(). With WAIT and ASYNC it
  * returns 0 at once, unic_mr_life() is WAITING or LIVE, and in the first case
  * UNIC_EV_GRANTED or UNIC_EV_WAIT_ENDED follows.
  *
- * -ENOMEM a table is full, -EDQUOT, -E2BIG: unic_last_usage() has the figures. */
+ * -ENOMEM a table is full; -EDQUOT; -E2BIG; unic_last_usage() has the figures. */
 int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		struct unic_mr **out);
 

@@ -34,6 +34,7 @@ DIALECTS = ("cc -std=c99 -pedantic", "cc -std=c11 -pedantic", "cc -std=gnu17",
 # Of programs that handle text of others at least one function is a checked one.
 FORTIFIED = re.compile(r"__\w+_chk\b")
 PATIENCE_S = 20
+EPOCH = 1_000_000_000  # the date of the sources, for those who pack them
 
 
 def run(*argv, **more):
@@ -45,7 +46,7 @@ def run(*argv, **more):
 def make(*words, **more):
     return run("make", "-s", "-j2", "-C", ROOT, f"PREFIX={PREFIX}", *words,
                env={k: v for k, v in os.environ.items()
-                    if not k.startswith("MAKE") and k != "MFLAGS"}, **more)
+                    if not k.startswith("MAKE") and k != "MFLAGS"} | {"SOURCE_DATE_EPOCH": str(EPOCH)}, **more)
 
 
 def install(dest, *targets):
@@ -392,10 +393,36 @@ def test_manuals_of_functions(it):
         assert re.match(r"#include <unic/\w+\.h>", shown.split(".nf\n")[1]), name
         assert os.path.islink(page) or f"\\fB{name}\\fR(3)" in overview, name
         assert "\n.SH ERRORS\n" in shown, f"{name}: does it fail?"
+        assert not re.search(r"^\.B E\w+\n\(", shown, re.M), f"{name}: a reason in brackets"
         source, example = re.search(r"^From \\fI(\S+)\\fR:\n\.PP\n\.RS\n\.nf\n(.*?)\n\.fi", shown, re.M | re.S).groups()
         plain = example.replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
         assert "".join(plain.split()) in "".join(sources_of(source).split()), (name, plain)
         assert any(f"{n}(" in plain for n in summary[1].split(", ")), (name, plain)
+
+
+def test_pages_of_manuals(it):
+    """All pages have the date of the sources, and the pages of unic that they name are there."""
+    pages = glob.glob(it.at + "/share/man/man*/*")
+    there = {os.path.basename(page) for page in pages}
+    for page in pages:
+        date = re.search(r'^\.TH \S+ "?\d"? "([\d-]+)"', text(page), re.M)[1]
+        assert date == time.strftime("%Y-%m-%d", time.gmtime(EPOCH)), (page, date)
+        plain = re.sub(r"\\f[BIR]", "", text(page)).replace("\\-", "-")
+        named = {f"{name}.{section}" for name, section in re.findall(r"\b(unic[\w.-]*)\((\d)\)", plain)}
+        assert named <= there, (page, named - there)
+
+
+# Of these pages: what an error means there, if that is another thing than by convention; None: it is none.
+MEANT = {("unic_reg_mr", "EACCES"): "It is another mapping, ", ("unic_reg_mr", "EFAULT"): "No memory is there",
+         ("unic_reg_mr", "E2BIG"): "The request can never fit", ("unic_set_rate", "EDQUOT"): "It would rise",
+         ("unic_qp_set_rate", "EDQUOT"): None, ("unic_post_desc", "ERANGE"): "Not in ", ("unic_open", "ENODEV"): "No such NIC"}
+
+
+def test_meaning_of_errors(it):
+    """A page says what an error of its functions means, not what it means of others."""
+    for (name, error), words in MEANT.items():
+        said = re.search(rf"^\.B {error}\n(.*)", text(f"{it.at}/share/man/man3/{name}.3"), re.M)
+        assert said[1].startswith(words) if words else not said, (name, error, said and said[1])
 
 
 def sources_of(name):

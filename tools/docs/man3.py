@@ -30,6 +30,7 @@ ERRNO = re.compile(r"-(E[A-Z0-9]+)\b")
 # An error that a comment explains: "-EBUSY: a region uses it", "-ENODEV no such NIC".
 EXPLAINED = re.compile(r"(?:^|[,;.(:]\s+)-(E[A-Z0-9]+):?\s+((?:\([^()]*\)|[^;.()])*?)"
                        r"(?=,\s+-E|[;.)]|$)", re.S)
+BRACKETS = re.compile(r"^\(([^()]*)\)$") # "-EAGAIN (queue full)"
 SOURCES = re.compile(r"\s*\((?:S\d|IBTA)[^)]*\)") # what a function was made after
 
 
@@ -137,7 +138,7 @@ def types_of(page, types):
 def errors(text, said):
     """The section of errors: as the comment explains them, else by convention; others are
     where it speaks of them."""
-    why = {e: " ".join(words.split()) for e, words in EXPLAINED.findall(text) if words.strip()}
+    why = {e: BRACKETS.sub(r"\1", " ".join(words.split())) for e, words in EXPLAINED.findall(text) if words.strip()}
     out, rest = ".SH ERRORS\n", []
     for e in sorted(set(ERRNO.findall(text))):
         words = why.get(e) or said.get(e)
