@@ -262,6 +262,13 @@ def test_manuals_of_formats(it):
 
 
 EXPOSED_MAX = 20  # of 100, as systemd-analyze has it
+# What each service says besides: a limit that is lost costs less than a point there.
+SERVICE = ("Type=notify", "User=unic", "Restart=on-failure", "RestartPreventExitStatus=64", "NoNewPrivileges=yes",
+           "CapabilityBoundingSet=", "ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes", "PrivateNetwork=yes",
+           "RestrictAddressFamilies=AF_UNIX", "RestrictNamespaces=yes", "MemoryDenyWriteExecute=yes",
+           "SystemCallFilter=@system-service")
+# Who ends when that one ends, and begins again with it.
+WITH_BUS = ("unic-nic@.service", "unicd@.service")
 
 
 def test_services(it):
@@ -274,6 +281,9 @@ def test_services(it):
         with open(unit, encoding="utf-8") as f:
             said = f.read()
         assert "@" not in re.sub(r"@\.service|@%i|unic-wire@lan|@system-service", "", said), unit
+        lines = said.splitlines()
+        assert set(SERVICE) <= set(lines), (unit, set(SERVICE) - set(lines))
+        assert ("BindsTo=unic-bus@%i.service" in lines) == (os.path.basename(unit) in WITH_BUS), unit
         os.makedirs(root + "/etc/systemd/system", exist_ok=True)
         with open(f"{root}/etc/systemd/system/{os.path.basename(unit)}", "w",
                   encoding="utf-8") as f:
@@ -287,6 +297,12 @@ def test_services(it):
         f"--threshold={EXPOSED_MAX}", *(os.path.basename(u).replace("@.", "@default.") for u in units))
     run("systemd-sysusers", f"--root={root}", it.at + "/lib/sysusers.d/unic.conf")
     assert text(root + "/etc/passwd").startswith("unic:"), text(root + "/etc/passwd")
+    if not os.geteuid():  # files of other users are root's to make
+        run("systemd-tmpfiles", f"--root={root}", "--create", it.at + "/lib/tmpfiles.d/unic.conf")
+        assert os.readlink(root + "/run/unic/unicd.sock") == "default/unicd.sock"
+    rules = text(it.at + "/lib/udev/rules.d/70-unic.rules")
+    for names in ('SUBSYSTEM=="unic", KERNEL=="unic[0-9]*"', 'SUBSYSTEM=="misc", KERNEL=="unic"'):
+        assert f'\n{names}, MODE="0666"\n' in rules, rules
     shutil.rmtree(root)
 
 
@@ -367,8 +383,8 @@ def test_completion(it):
                        env={"PATH": f"{it.bin}:{os.environ['PATH']}", "TYPED": typed})
             assert said.split() == offered.split(), (typed, said)
     for path in it.programs:
-        assert os.path.exists(
-            f"{it.at}/share/bash-completion/completions/{os.path.basename(path)}"), path
+        name = os.path.basename(path)
+        run("bash", "-c", '. "$1" && complete -p "$2"', "-", f"{it.at}/share/bash-completion/completions/{name}", name)
 
 
 def test_manuals_of_functions(it):
@@ -553,6 +569,7 @@ def built(it, folder, compiler, *, static):
     shutil.copy(os.path.join(HERE, "program.c"), folder)
     libs = it.pkg_config("--libs", *(["--static"] if static else []))
     if static:
+        assert "-pthread" in libs, libs
         libs = [w.replace("-lunic", "-l:libunic.a") for w in libs]
     run(*compiler.split(), "-Wall", "-Wextra", "-Werror", *it.pkg_config("--cflags"), "-o", out,
         "program.c", "-x", "none", *libs, cwd=folder)
@@ -715,7 +732,8 @@ def test_uninstall(it):
     """`make uninstall` leaves no file. It runs last."""
     make("uninstall", f"DESTDIR={it.dest}")
     assert not it.files(), it.files()
-    assert not os.path.exists(it.at + "/include/unic")
+    left = [d for d, _, _ in os.walk(it.at) if "unic" in os.path.relpath(d, it.at)]
+    assert not left, left
 
 
 def main():
