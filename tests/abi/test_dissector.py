@@ -16,7 +16,7 @@ import functions  # noqa: E402
 SCRIPT = os.path.join(ROOT, "tools", "wireshark", "unic.lua")
 NAMES = ("_ws.col.Protocol", "_ws.col.Info", "unic.token.index", "unic.token.key",
          "unic.token.payload_len", "unic.token.ctrl_len", "unic.token.control",
-         "unic.token.payload", "unic.vack.reason", "unic.vack.delay_us", "unic.vack.why",
+         "unic.token.payload", "unic.token.offset", "unic.opcode", "_ws.expert.severity", "unic.vack.reason", "unic.vack.delay_us", "unic.vack.why",
          "_ws.expert.message", "unic_payload.data")
 
 
@@ -50,12 +50,22 @@ def test_messages():
     assert first["_ws.col.Info"] == "TOKEN first to token 5, 4 + 260 bytes", first
     assert only["unic.token.payload_len"] == "6" and len(only["unic.token.payload"]) == 12, only
     assert last["_ws.col.Info"] == "TOKEN last" and last["unic.token.payload"], last
+    assert [int(row["unic.opcode"], 16) for row in (first, last, only)] == [0xc0, 0xc2, 0xc3], (first, last, only)
+    middle = bytearray(frame("token-last"))
+    middle[known_ext() - 12] = 0xc1
+    moved = bytearray(frame("token-only"))
+    moved[known_ext() + 20:known_ext() + 24] = (0x1234).to_bytes(4, "big")
+    middle, moved = shown([bytes(middle), bytes(moved)])
+    assert middle["_ws.col.Info"] == "TOKEN middle", middle
+    assert only["unic.token.offset"] == "16" and moved["unic.token.offset"] == "4660", (only, moved)
 
 
 def test_acknowledgements():
     evicted, later, refused = shown(
         [frame("vack-evicted"), frame("vack-retry-after"), frame("vack-refused")])
     assert evicted["_ws.expert.message"] == "The region was taken back", evicted
+    note, warning = 0x400000, 0x600000  # PI_NOTE, PI_WARN
+    assert [int(r["_ws.expert.severity"], 0) for r in (evicted, later, refused)] == [warning, note, warning]
     assert later["unic.vack.delay_us"] == "50" and not later["unic.vack.why"], later
     assert refused["_ws.col.Info"] == "VACK: REFUSED, BAD_KEY", refused
     odd = bytearray(frame("vack-evicted"))

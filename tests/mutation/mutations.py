@@ -45,7 +45,7 @@ PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "ld",
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
          "test_reclaim", "test_evict", "test_revoke", "test_rc", "test_rc_token",
          "test_rc_evict", "test_hostile")
-SCRIPTS = ("tests/qemu", "tests/faults", "tests/board_model", "tests/flash")
+SCRIPTS = ("tests/qemu", "tests/faults", "tests/board_model", "tests/flash", "tests/abi")
 SIMULATORS = ("unic-libsim",)
 HOST = "host"
 FLAGS = "FLAGS=-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
@@ -67,6 +67,7 @@ NEEDS = {
     "test_process.py": {HOST: ("programs", "build-soft", "build/bin/forks")},
     "test_verbs.py": {HOST: ("programs", "build-soft", *VERBS), "virt": ("image",)},
     "test_choose.py": {},
+    "test_dissector.py": {},
     "test_console.py": {},
 }
 PATIENCE = 20  # times what a program takes without a break ...

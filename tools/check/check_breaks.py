@@ -25,7 +25,7 @@ MODULES = "host_driver/linux"  # what vm_breaks.py names its files from
 def place(row):
     """(path of the source, text that must stand there)"""
     at = next(i for i, word in enumerate(row) if isinstance(word, str) and (
-        word.endswith((".c", ".h", ".S")) or
+        word.endswith((".c", ".h", ".S", ".lua")) or
         word.startswith(("qemu/", "tools/")) and word.endswith(".py")))
     path = row[at]
     if "/" not in path or path.startswith(".."):

@@ -194,4 +194,12 @@ MUTATIONS = (
      "unic-kio: waits for whoever writes a FIFO that it refuses", tools("misuse")),
     ("host_driver/tools/copy_file.c", "O_RDONLY | O_CLOEXEC | O_NONBLOCK", "O_RDONLY | O_CLOEXEC",
      "unic-copy: waits for whoever writes a FIFO that it refuses", tools("misuse")),
+    ("tools/wireshark/unic.lua", "tree:add(f.offset, data(20, 4))", "tree:add(f.offset, data(16, 4))",
+     "dissector: the offset is the length of the control part", "test_dissector.py"),
+    ("tools/wireshark/unic.lua", "[0xc1] = \"TOKEN middle\", [0xc2]", "[0xc1] = \"TOKEN last\", [0xc2]",
+     "dissector: a message has two ends", "test_dissector.py"),
+    ("tools/wireshark/unic.lua", "\ttree:add(f.opcode, tvb(bth, 1))\n", "", "dissector: no opcode to filter by",
+     "test_dissector.py"),
+    ("tools/wireshark/unic.lua", "expert.severity.NOTE", "expert.severity.ERROR", "dissector: a page that comes later is an error",
+     "test_dissector.py"),
 )
