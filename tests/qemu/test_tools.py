@@ -7,6 +7,7 @@ output that cannot be written.
 """
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import pty
@@ -191,6 +192,18 @@ def test_numbers(_):
         assert "is needed" in ask(program, option, text, code=EX_USAGE), (program, option)
 
 
+def after_waits(rig):
+    """`unicctl metrics` and `histograms`, when a registration had to wait for entries."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
+    try:
+        hog.expect("holds .* entries")
+        get_by_copy(rig, fresh(rig))
+    finally:
+        hog.end()
+    return subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "metrics"],
+                          capture_output=True, text=True, check=True).stdout, rig.ctl(0, "histograms")
+
+
 def test_metrics(rig):
     """Prometheus reads `unicctl metrics`: each family once, counters that count, the
     processes with their entries, histograms whose buckets add up."""
@@ -215,7 +228,15 @@ def test_metrics(rig):
     mine = [s.value for s in families["unic_process_held"].samples
             if s.labels["name"] == "unic-hog"]
     assert mine == held and mine[0] >= 50, (mine, held)
-    assert families["unic_waits_us"].samples[-1].labels["le"] == "+Inf"
+    said, told = after_waits(rig)
+    families = {f.name: f for f in text_string_to_metric_families(said)}
+    for h in told:  # a bucket begins where the one before it ends
+        samples = families[f"unic_{h['histogram']}_us"].samples
+        bounds = [b["from_us"] for b in h["buckets"]]
+        assert bounds == [0, *(2**i for i in range(len(bounds) - 1))][:len(bounds)], h
+        assert [float(s.labels["le"]) for s in samples] == [*(2.0**i for i in range(len(bounds))), float("inf")], samples
+        assert [s.value for s in samples] == [*itertools.accumulate(b["count"] for b in h["buckets"]), h["n"]], (h, samples)
+    assert sum(h["n"] for h in told), told
 
 
 def http(path, request):
@@ -512,6 +533,9 @@ def test_ping(rig):
         lines = run("--count", "3").splitlines()
         assert [line.split(",")[0].split(":")[1] for line in lines[:3]] == [" seq 1", " seq 2", " seq 3"], lines
         assert "3 sent, 3 answered" in lines[3] and "min" in lines[4] and len(lines) == 5, lines
+        began = time.monotonic()
+        run("--count", "3", "--interval", "300")
+        assert time.monotonic() - began > 0.6, "it does not wait between two requests"
         assert max(map(len, lines)) <= 100, lines
         moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
         said = json.loads(run("--json", "--count", "200", "--interval", "0", "--write", "--bytes", "65536"))
@@ -524,9 +548,8 @@ def test_ping(rig):
             time.sleep(0.02)
         endless = subprocess.Popen([*ping, "--count", "1000000", "--quiet"], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        server.expect("connected")
-        server.expect("connected")
-        server.expect("connected")
+        for _ in range(4):  # those before, too
+            server.expect("connected")
         server.child.kill()
         said, why = endless.communicate(timeout=hosts.PATIENCE_S)
         assert endless.returncode == 1 and "answered" in said and why, (said, why)
@@ -555,6 +578,9 @@ def test_perf_latency(rig):
                                    "--operation", operation))
             assert said["operation"] == operation.upper() and said["bytes"] == 64, said
             assert said["count"] == sum(b["count"] for b in said["histogram"]) == 300, said
+            bounds = [b["from_us"] for b in said["histogram"]]
+            assert bounds == [0, *(2**i for i in range(len(bounds) - 1))] and bounds[-1] <= said["max_us"] + 1, said
+            assert said["min_us"] < 2 * max(1, next(b["from_us"] for b in said["histogram"] if b["count"])), said
             order = [said[k] for k in ("min_us", "p50_us", "p99_us", "p999_us", "max_us")]
             assert order == sorted(order) and 0 < order[0] <= said["mean_us"] <= order[4], said
         shown = perf(rig, "latency", hosts.IP[1], "--count", "50", "--histogram").splitlines()

@@ -202,4 +202,12 @@ MUTATIONS = (
      "test_dissector.py"),
     ("tools/wireshark/unic.lua", "expert.severity.NOTE", "expert.severity.ERROR", "dissector: a page that comes later is an error",
      "test_dissector.py"),
+    ("host_driver/tools/unic-ping.c", "\t\t\tnap_ms(p->interval_ms);\n", "\t\t\tnap_ms(0);\n",
+     "unic-ping: does not wait between two requests", tools("ping")),
+    ("host_driver/tools/unic-perf.c", "\treturn i ? UINT64_C(1)", "\treturn i > 1 ? UINT64_C(1)",
+     "unic-perf: two buckets of a histogram begin at 0", tools("perf_latency")),
+    ("host_driver/tools/ctl_metrics.c", "UINT64_C(1) << i, sum", "UINT64_C(1) << (i + 1), sum",
+     "metrics: bounds of buckets are twice what they are", tools("metrics")),
+    ("host_driver/tools/ctl_histogram.c", "i ? 1ull << (i - 1) : 0", "i ? 1ull << i : 0",
+     "unicctl: histograms begin at twice what they are", tools("metrics")),
 )
