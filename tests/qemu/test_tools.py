@@ -307,6 +307,23 @@ def test_metrics_by_http(_):
         assert read(path) == b"mine"
 
 
+def test_watch_rates(rig):
+    """`unicctl watch` shows what is granted, asked for and evicted while that happens, and pages that are missed."""
+    watch = Lines("unicctl", "--socket", rig.socket(0), "--json", "watch", "--interval", "50")
+    try:
+        after_waits(rig)
+        ask("unic-copy", "--socket", rig.socket(0), "--peer", hosts.IP[1], "get", "file", "--output", fresh(rig),
+            "--residency", "demand")
+        for key in ("granted_per_s", "notices_per_s", "evicted_per_s", "misses_per_s"):
+            watch.until(key, lambda lines, key=key: any(json.loads(line)[key] for line in lines))
+        stats = rig.ctl(0, "stats")["nic"]
+        text = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "stats"], check=True,
+                              capture_output=True, text=True).stdout
+        assert not re.search(r"^\w+ +\w+ +0\b", text, re.M) and 0 in stats.values(), text  # only --all shows these
+    finally:
+        watch.end()
+
+
 def test_watch(rig):
     """`unicctl watch` prints a line for each look, in columns or as JSON; a pipe that nobody
     reads ends it."""
@@ -374,7 +391,9 @@ def show_rates(rig):
     server.expect("ready")
     writes = Lines("unic-perf", "--socket", rig.socket(0), "bandwidth", hosts.IP[1], "--count", "100000000")
     try:
-        screen_of(rig.socket(0), 80, r"^ +[1-9][\d.]*[kMG]B sent, ")
+        shown = screen_of(rig.socket(0), 80, r"^ +[1-9][\d.]*[kMG]B sent, ")
+        sent, received = (float(n) * 1000**" kMGT".index(u or " ") for n, u in re.findall(r"([\d.]+)([kMGT]?)B ", shown[3]))
+        assert received < sent / 4, shown  # acknowledgements alone
         watch = [os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "--json", "watch", "--looks", "2"]
         said = subprocess.run(watch, capture_output=True, text=True, check=True, timeout=hosts.PATIENCE_S).stdout
         assert json.loads(said.splitlines()[1])["tx_bytes_per_s"] > 1000, said
@@ -385,6 +404,8 @@ def show_rates(rig):
 
 def test_top(rig):
     """`unicctl top` says of each process what `ps` says, on narrow and on wide terminals, and rates."""
+    small = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
+    small.expect("holds 5 ")
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "512", show=False)
     try:
         hog.expect("holds 512")
@@ -393,6 +414,8 @@ def test_top(rig):
             ps = {p["proc"]: p for p in rig.ctl(0, "ps")["procs"]}
             row = next(line for line in shown if "unic-hog" in line).split()
             p = ps[int(row[0])]
+            held = [int(line.split()[3]) for line in shown if "unic-hog" in line]
+            assert held == [512, 5], shown  # who has most comes first
             wanted = [str(p[k]) for k in ("pid", "name", "held", "fair_share", "wanted", "open_notices")]
             assert row[1:9] == [*wanted, "-", str(p["late"])], (row, p)
             bar = row[9].strip("[]")
@@ -404,6 +427,7 @@ def test_top(rig):
             assert "of    1024 held" in shown[1] and "waiting 0" in shown[0], shown
     finally:
         hog.end()
+        small.end()
     show_rates(rig)
     said = ask("unicctl", "--socket", rig.socket(0), "top", code=1)
     assert "terminal" in said and "watch" in said, said
@@ -703,6 +727,7 @@ def test_events(rig):
         rig.ctl(0, "reset")
         events.until("a reset", said("reset"))
         text.until("the same", lambda lines: any("was reset" in line for line in lines))
+        text.until("its state", lambda lines: any(line.split()[1:] == ["NIC", "is", "ready"] for line in lines))
     finally:
         codes = events.end(), text.end(signal.SIGTERM)
     rig.wait_nic(0)
@@ -742,7 +767,7 @@ def test_perfetto(rig):
     """`unicctl trace --perfetto` writes trace-event JSON by its schema: regions, waits, graces
     that begin and end, frames and uses of regions, of processes by name; unic-policysim reads
     the uses."""
-    path = fresh(rig) + "/unic.json"
+    path, began = fresh(rig) + "/unic.json", time.monotonic()
     trace = Lines("unicctl", "--socket", rig.socket(0), "trace", "--perfetto", path, "--follow",
                   "--groups", "all")
     try:
@@ -772,6 +797,8 @@ def test_perfetto(rig):
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert names[0] == "NIC" and names[hog.child.pid] == "unic-hog", names
     assert "unic-copy" in names.values() and {e["pid"] for e in events} <= set(names), names
+    times = [e["ts"] for e in events if e["ph"] != "M" and e["pid"] == hog.child.pid]
+    assert 0.3e6 < max(times) - min(times) <= (time.monotonic() - began) * 1e6, (min(times), max(times))
     pairs = pairs_of(events)
     of_hog = {cat: sum(b["pid"] == hog.child.pid for (c, _), (b, e) in pairs.items() if c == cat)
               for cat in ("region", "grace", "wait")}
@@ -986,6 +1013,8 @@ def test_progress(rig):
             shown = on_terminal(columns, program, "--socket", rig.socket(0), *words)[0].split("\r")
             bars = [s.removesuffix("\x1b[K") for s in shown if " % [" in s]
             assert len(bars) > 1 and all(len(b) < columns for b in bars), (program, shown)
+            last = max(i for i, s in enumerate(shown) if " % [" in s)
+            assert shown[last + 1].startswith("\x1b[K"), (program, shown[last:])
             assert columns == 60 or all(re.fullmatch(line, b) for b in bars), (program, bars)
         done = subprocess.run([os.path.join(hosts.BIN, program), "--socket", rig.socket(0), *words],
                               capture_output=True, text=True, check=True)
