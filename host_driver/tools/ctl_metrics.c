@@ -8,6 +8,7 @@
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_json.h"
+#include "ctl_words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -45,6 +46,8 @@ static void put_counters(FILE *out, const char *whose,
 	json_object_object_foreach(counters, key, value)
 	{
 		fprintf(out, "# TYPE unic_%s_%s counter\n", whose, key);
+		fprintf(out, "# HELP unic_%s_%s %s.\n", whose, key,
+			ctl_counter_text(whose, key));
 		fprintf(out, "unic_%s_%s_total %" PRId64 "\n", whose, key,
 			json_object_get_int64(value));
 	}
@@ -92,6 +95,8 @@ static void put_histogram(FILE *out, struct json_object *h)
 
 	json_object_object_get_ex(h, "buckets", &list);
 	fprintf(out, "# TYPE unic_%s_us histogram\n", name);
+	fprintf(out, "# HELP unic_%s_us How long %s took on the NIC, us.\n",
+		name, name);
 	for (i = 0; i < json_object_array_length(list); i++) {
 		sum += (int64_t)ctl_u64_of(json_object_array_get_idx(list, i),
 					   "count");
@@ -109,7 +114,10 @@ static void put_all(FILE *out, struct json_object *info,
 	struct json_object *part;
 	size_t i;
 
-	fputs("# TYPE unic_build info\nunic_build_info{build=\"", out);
+	fputs("# TYPE unic_build info\n"
+	      "# HELP unic_build What the NIC runs, and its address.\n"
+	      "unic_build_info{build=\"",
+	      out);
 	put_escaped(out, ctl_text_of(info, "build"));
 	fputs("\",ipv4=\"", out);
 	put_escaped(out, ctl_text_of(info, "ipv4"));

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "unic_stats.h"
+#include "ctl_words.h"
 
 #define COLUMNS_MAX 32
 #define GAP	    2 /* between two columns */
@@ -158,44 +158,6 @@ void ctl_print_table(struct json_object *list, const char *columns)
 	}
 }
 
-#define WHAT(name, what) { #name, what },
-static const struct {
-	const char *name;
-	const char *what;
-} counters[] = { UNIC_COUNTERS(WHAT) };
-
-static const char *describe_counter(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		if (!strcmp(counters[i].name, name))
-			return counters[i].what;
-	}
-	return "";
-}
-
-static const char *driver_counter(const char *name)
-{
-	static const struct {
-		const char *name, *what;
-	} list[] = {
-		{ "commands", "commands sent to the NIC" },
-		{ "timeouts", "commands not answered" },
-		{ "bad_records", "records of the NIC refused" },
-		{ "upcalls", "upcalls written, all processes" },
-		{ "refused", "requests of processes refused" },
-		{ "audits", "promises the provider did not keep" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		if (!strcmp(list[i].name, name))
-			return list[i].what;
-	}
-	return "";
-}
-
 static void print_part(const char *part, struct json_object *values, bool all)
 {
 	struct json_object_iterator it = json_object_iter_begin(values);
@@ -204,8 +166,7 @@ static void print_part(const char *part, struct json_object *values, bool all)
 	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
 		const char *key = json_object_iter_peek_name(&it);
 		struct json_object *v = json_object_iter_peek_value(&it);
-		const char *what = strcmp(part, "nic") ? driver_counter(key)
-						       : describe_counter(key);
+		const char *what = ctl_counter_text(part, key);
 
 		if (all || json_object_get_int64(v))
 			printf("%-6s %-18s %14s%s%s\n", part, key,

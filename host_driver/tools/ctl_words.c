@@ -8,6 +8,7 @@
 
 #include "unic_cmd.h"
 #include "unic_queue.h"
+#include "unic_stats.h"
 #include "unic_wire.h"
 #include "unic_words.h"
 
@@ -152,4 +153,30 @@ void ctl_rights_text(char out[CTL_RIGHTS_TEXT], uint32_t rights)
 					      "%s%s", n ? "," : "",
 					      rights_names[i]);
 	}
+}
+
+struct counter {
+	const char *name, *text;
+};
+
+#define COUNTER(name, text) { #name, text },
+static const struct counter of_nic[] = { UNIC_COUNTERS(COUNTER){ NULL, "" } };
+
+static const struct counter of_driver[] = {
+	{ "commands", "commands sent to the NIC" },
+	{ "timeouts", "commands not answered" },
+	{ "bad_records", "records of the NIC refused" },
+	{ "upcalls", "upcalls written, all processes" },
+	{ "refused", "requests of processes refused" },
+	{ "audits", "promises the provider did not keep" },
+	{ NULL, "" },
+};
+
+const char *ctl_counter_text(const char *part, const char *name)
+{
+	const struct counter *c = strcmp(part, "nic") ? of_driver : of_nic;
+
+	while (c->name && strcmp(c->name, name))
+		c++;
+	return c->text;
 }

@@ -26,6 +26,10 @@ const char *ctl_refusal_name(uint32_t refusal);
 /** ctl_feature_name() - of bit @bit, 0 to 63, of UNIC_FEAT_*, such as ATOMICS; NULL: it has none. */
 const char *ctl_feature_name(unsigned int bit);
 
+/** ctl_counter_text() - what counter @name of @part, "nic" or "driver", counts; "": there is
+ * none. */
+const char *ctl_counter_text(const char *part, const char *name);
+
 /** ctl_retry_name() - why a queue pair sends again; NULL: there is no such reason. */
 const char *ctl_retry_name(uint32_t reason);
 

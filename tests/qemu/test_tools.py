@@ -222,6 +222,8 @@ def test_metrics(rig):
     sys.path.append(DEBIAN)
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
     families = {f.name: f for f in text_string_to_metric_families(said)}
+    assert all(f.documentation.strip(" .") for f in families.values()), [f for f in families.values() if not f.documentation]
+    assert families["unic_nic_mr_registered"].documentation == "regions registered."
     assert families["unic_nic_mr_registered"].samples[0].value > 0
     assert families["unic_ready"].samples[0].value == 1
     assert families["unic_tlb_entries"].samples[0].value == 1024
