@@ -208,12 +208,11 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What is at the server is named by its last part alone. */
-static bool names_a_folder(const struct copy_options *o)
+/* What the file is to be called at the server, if that is given; it is named by its last part
+ * alone. */
+static const char *name_there(const struct copy_options *o)
 {
-	const char *there = o->cmd == CMD_GET ? o->file : o->name;
-
-	return there && strchr(there, '/');
+	return o->cmd == CMD_GET ? o->file : o->name;
 }
 
 static int run_transfer(struct copy_peer *p, const struct copy_options *o)
@@ -229,11 +228,11 @@ static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 	};
 	const char *name = target_file_name(o->name ? o->name : o->file);
 
-	if (*name && names_a_folder(o))
+	if (*name && name_there(o) && strchr(name_there(o), '/'))
 		return unic_fail(-EINVAL,
 				 "%s: the other host serves one folder: a name "
 				 "has no /",
-				 o->name ? o->name : o->file);
+				 name_there(o));
 	if (strlen(name) >= sizeof(job.name))
 		return unic_fail(-ENAMETOOLONG,
 				 "%s: names have %zu characters at most%s",

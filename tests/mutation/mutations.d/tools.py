@@ -184,7 +184,7 @@ MUTATIONS = (
      "unicd: takes the metrics of another one", tools("metrics_by")),
     ("host_driver/tools/ctl_options.c", "arg, 1, UINT16_MAX);", "arg, 0, INT32_MAX);",
      "unicctl: a weight that none can have changes nothing, without a word", tools("numbers")),
-    ("host_driver/tools/unic-copy.c", "\treturn there && strchr(there, '/');\n", "\treturn there && 0;\n",
+    ("host_driver/tools/unic-copy.c", "strchr(name_there(o), '/')", "0",
      "unic-copy: another file than the one that was named", tools("misuse")),
     ("qemu/wire/options.c", "\t\tif (o->named & 1u << p && !has_port(o, p))\n", "\t\tif (has_port(o, p) && 0)\n",
      "unic-wire: a fault of a port that is not there", tools("misuse")),
