@@ -114,14 +114,6 @@ struct json_object *ctl_info(struct unic_conn *conn)
 	return o;
 }
 
-#define NAME(name, what) #name,
-static const char *const counter_names[] = { UNIC_COUNTERS(NAME) };
-
-const char *ctl_counter_name(uint32_t counter)
-{
-	return counter < COUNT(counter_names) ? counter_names[counter] : NULL;
-}
-
 struct json_object *ctl_stats(struct unic_conn *conn)
 {
 	union {
@@ -144,8 +136,8 @@ struct json_object *ctl_stats(struct unic_conn *conn)
 	ctl_add_u64(o, "time_ns", unic_from_le64(rec.reply.time_ns));
 	d = json_object_new_object();
 	for (i = 0; i < call.reply_bytes / sizeof(value[0]); i++) {
-		if (i < COUNT(counter_names))
-			ctl_add_u64(d, counter_names[i],
+		if (ctl_counter_name((uint32_t)i))
+			ctl_add_u64(d, ctl_counter_name((uint32_t)i),
 				    unic_from_le64(value[i]));
 	}
 	json_object_object_add(o, "nic", d);

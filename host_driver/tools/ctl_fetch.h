@@ -39,8 +39,6 @@ struct json_object *ctl_ps(struct unic_conn *conn);
 /** ctl_policy_named() - returns the enum unic_policy that ctl_ps() calls @name, -1: none
  * is called so. */
 int ctl_policy_named(const char *name);
-/** ctl_counter_name() - of an enum unic_counter; NULL: there is none. */
-const char *ctl_counter_name(uint32_t counter);
 /** ctl_qp_state_name() - of an enum unic_qp_state; NULL: there is none. */
 const char *ctl_qp_state_name(uint32_t state);
 /** ctl_crash() - an object: the firmware's crash record; its kind is "none" if there

@@ -172,6 +172,11 @@ static const struct counter of_driver[] = {
 	{ NULL, "" },
 };
 
+const char *ctl_counter_name(uint32_t counter)
+{
+	return counter < COUNT(of_nic) ? of_nic[counter].name : NULL;
+}
+
 const char *ctl_counter_text(const char *part, const char *name)
 {
 	const struct counter *c = strcmp(part, "nic") ? of_driver : of_nic;

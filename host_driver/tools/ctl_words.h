@@ -26,6 +26,9 @@ const char *ctl_refusal_name(uint32_t refusal);
 /** ctl_feature_name() - of bit @bit, 0 to 63, of UNIC_FEAT_*, such as ATOMICS; NULL: it has none. */
 const char *ctl_feature_name(unsigned int bit);
 
+/** ctl_counter_name() - of an enum unic_counter; NULL: there is none. */
+const char *ctl_counter_name(uint32_t counter);
+
 /** ctl_counter_text() - what counter @name of @part, "nic" or "driver", counts; "": there is
  * none. */
 const char *ctl_counter_text(const char *part, const char *name);
