@@ -272,8 +272,8 @@ static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return r;
 }
 
-/* Where @len bytes go that lie @off behind the next one; NULL: not for the fast path, or
- * not with entries that are @cached or not. */
+/* Where @len bytes go that lie @off behind the next one; NULL: not for the fast path.
+ * @cached: the entries of the region come and go. */
 static inline uint8_t *map_target(struct unic_transport *nic,
 				  const struct unic_msg *m, uint32_t off,
 				  uint32_t len, bool cached)
@@ -373,7 +373,7 @@ static inline void advance_msg(struct unic_msg *m, uint32_t bytes)
 	m->placed += bytes;
 }
 
-/* As place_middles(), to entries that are @cached or not. */
+/* As place_middles(). @cached: as of map_target(). */
 static ALWAYS_INLINE uint32_t place_middles_of(struct unic_transport *nic,
 					       const struct burst *b,
 					       const struct unic_expect *e,

@@ -353,8 +353,8 @@ static inline void next_part(const struct unic_qp_ctx *qp,
 	p->direct = wr->slots & UNIC_WR_DIRECT;
 }
 
-/* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece, or not
- * with entries that are @cached or not. */
+/* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece. @cached: the
+ * entries of the region come and go. */
 static inline const uint8_t *map_source(struct unic_transport *nic,
 					const struct part *p, uint32_t off,
 					uint32_t len, bool cached)
@@ -386,7 +386,7 @@ static inline void part_headers(struct unic_qp_ctx *qp, const struct part *p,
 		      unic_op_word(p->op_flags | pad << UNIC_BTH_PAD_SHIFT));
 }
 
-/* As fill_part(), from entries that are @cached or not. */
+/* As fill_part(). @cached: as of map_source(). */
 static ALWAYS_INLINE uint32_t fill_part_of(struct unic_transport *nic,
 					   struct unic_qp_ctx *qp,
 					   const struct part *p, uint32_t total,
