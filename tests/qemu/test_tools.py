@@ -204,12 +204,19 @@ def after_waits(rig):
                           capture_output=True, text=True, check=True).stdout, rig.ctl(0, "histograms")
 
 
+# What a label of OpenMetrics has to escape.
+ODD_NAME = 'q"u\\note'
+
+
 def test_metrics(rig):
     """Prometheus reads `unicctl metrics`: each family once, counters that count, the
-    processes with their entries, histograms whose buckets add up."""
+    processes with their entries, whatever their names, histograms whose buckets add up."""
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "50", show=False)
+    os.symlink(os.path.join(hosts.BIN, "unic-hog"), rig.path(ODD_NAME))
+    odd = Lines(rig.path(ODD_NAME), "--socket", rig.socket(0), "--max", "7")
     try:
         hog.expect("holds 50")
+        odd.until("its entries", lambda lines: any("holds 7" in line for line in lines))
         end = time.monotonic() + hosts.PATIENCE_S
         while not rig.ctl(0, "stats")["nic"]["mr_registered"]:  # shown at the next heartbeat
             assert time.monotonic() < end, "no registration is counted"
@@ -218,6 +225,7 @@ def test_metrics(rig):
                                "metrics"], capture_output=True, text=True, check=True).stdout
         held = [p["held"] for p in rig.ctl(0, "ps")["procs"] if p["name"] == "unic-hog"]
     finally:
+        odd.end(signal.SIGTERM)
         hog.end()
     sys.path.append(DEBIAN)
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -230,6 +238,7 @@ def test_metrics(rig):
     mine = [s.value for s in families["unic_process_held"].samples
             if s.labels["name"] == "unic-hog"]
     assert mine == held and mine[0] >= 50, (mine, held)
+    assert [s.value for s in families["unic_process_held"].samples if s.labels["name"] == ODD_NAME] == [7], said
     said, told = after_waits(rig)
     families = {f.name: f for f in text_string_to_metric_families(said)}
     for h in told:  # a bucket begins where the one before it ends
@@ -309,15 +318,32 @@ def test_metrics_by_http(_):
         assert read(path) == b"mine"
 
 
+RATES = {"granted_per_s": "waits_granted", "notices_per_s": "notices", "evicted_per_s": "evicted_regions",
+         "misses_per_s": "misses"}
+
+
 def test_watch_rates(rig):
-    """`unicctl watch` shows what is granted, asked for and evicted while that happens, and pages that are missed."""
+    """`unicctl watch` shows what is granted, asked for and evicted while that happens, and pages
+    that are missed: as many in all as were counted."""
     watch = Lines("unicctl", "--socket", rig.socket(0), "--json", "watch", "--interval", "50")
     try:
+        watch.until("a first look", bool)
+        before = rig.ctl(0, "stats")["nic"]
         after_waits(rig)
         ask("unic-copy", "--socket", rig.socket(0), "--peer", hosts.IP[1], "get", "file", "--output", fresh(rig),
             "--residency", "demand")
-        for key in ("granted_per_s", "notices_per_s", "evicted_per_s", "misses_per_s"):
+        for key in RATES:
             watch.until(key, lambda lines, key=key: any(json.loads(line)[key] for line in lines))
+        told, end = {}, time.monotonic() + hosts.PATIENCE_S
+        while told != (now := [rig.ctl(0, "stats")["nic"][RATES[key]] - before[RATES[key]] for key in RATES]):
+            assert time.monotonic() < end, "it goes on counting"
+            told = now
+            time.sleep(0.3)  # more than a heartbeat
+        shown = len(watch.lines)
+        watch.until("two more looks", lambda lines: len(lines) >= shown + 2)
+        looks = [json.loads(line) for line in watch.lines]
+        seen = [sum(b[key] * (b["time_ns"] - a["time_ns"]) / 1e9 for a, b in zip(looks, looks[1:])) for key in RATES]
+        assert all(n and abs(s / n - 1) < 0.05 for s, n in zip(seen, told)), (seen, told)
         stats = rig.ctl(0, "stats")["nic"]
         text = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "stats"], check=True,
                               capture_output=True, text=True).stdout
@@ -655,6 +681,25 @@ def test_perf_flow(rig):
         assert "--help" in ask("unic-perf", *words, code=EX_USAGE), words
 
 
+def test_perf_depth(_):
+    """`unic-perf rate --depth` has that many requests under way: with 10 ms there and back, one
+    at a time takes that for each, and 20 at a time less than half."""
+    took = {}
+    with tempfile.TemporaryDirectory(prefix="unic-depth-") as there:
+        far = hosts.Hosts("soft", None, there)
+        try:
+            far.start_wire("--delay-us", "5000")
+            far.start_all()
+            far.start("perf", "unic-perf", "--socket", far.socket(1), "serve", show=False).expect("ready")
+            for depth in (1, 20):
+                said = json.loads(perf(far, "rate", hosts.IP[1], "--count", "40", "--depth", str(depth), "--json"))
+                assert (said["count"], said["depth"]) == (40, depth), said
+                took[depth] = said["seconds"]
+        finally:
+            far.end()
+    assert took[1] >= 40 * 0.01 and took[20] < took[1] / 2, took
+
+
 class Lines:
     """What a program that goes on has said, line by line."""
 
@@ -690,6 +735,7 @@ def test_events(rig):
     evicted and goes, as it happens; a link and a reset, too; ^C ends it well."""
     events = Lines("unicctl", "--socket", rig.socket(0), "--json", "events")
     text = Lines("unicctl", "--socket", rig.socket(0), "events")
+    began = time.time()
 
     def said(event, **more):
         def true(lines):
@@ -737,8 +783,10 @@ def test_events(rig):
     for line in text.lines:
         assert len(line) <= 100 and line[2] == ":" and "%" not in line, line
     assert any("unic-hog" in line and "is asked for region" in line for line in text.lines)
-    times = [json.loads(line)["time_ns"] for line in events.lines]
-    assert abs(times[-1] / 1e9 - time.time()) < hosts.PATIENCE_S, times[-1]
+    seen = [json.loads(line) for line in events.lines]
+    assert abs(seen[-1]["time_ns"] / 1e9 - time.time()) < hosts.PATIENCE_S, seen[-1]
+    of_nic = [e["time_ns"] for e in seen if e["event"] in ("chosen", "notice", "delivered", "released", "evicted")]
+    assert began < of_nic[0] / 1e9 < of_nic[-1] / 1e9 < time.time(), (began, of_nic)
 
 
 def trace_of(rig, *words):
