@@ -177,7 +177,8 @@ BREAKS = (
      "test_evict: dereg_of_a_held_region_is_pending"),
     ("5.11", "firmware/revoke/evict.c", "\tunic_cuts_mark(&nic->memory, mr);\n}", "}",
      "test_revoke: unacknowledged_at_t_completes_evicted_once"),
-    ("5.12", "firmware/arbiter/notice.c", "t->state = UNIC_NOTICE_GRACE;\n"
+    ("5.12", "firmware/arbiter/notice.c", "if (UNIC_HISTOGRAMS)\n\t\tt->sent_ns = now_ns;\n"
+     "\tt->state = UNIC_NOTICE_GRACE;\n"
      "\tset_deadline(n, t, now_ns + n->grace_us * 1000ull);\n\treturn 0;",
      "t->state = UNIC_NOTICE_GRACE;\n"
      "\tset_deadline(n, t, t->sent_ns + n->grace_us * 1000ull);\n\treturn 0;",
@@ -458,8 +459,8 @@ def failing(program):
         ran = run(f"./build/unit/bin/{program}", timeout=120)
     except subprocess.TimeoutExpired:
         return {"(hangs)"}
-    red = set(re.findall(r"\[  FAILED  \] (\w+)$", ran.stdout + ran.stderr,
-                         re.M))
+    red = set(re.findall(r"\[  (?:FAILED  |ERROR   )\] (\w+)$",  # ERROR: it ended in another way
+                         ran.stdout + ran.stderr, re.M))
     return red or ({"(dies)"} if ran.returncode else set())
 
 

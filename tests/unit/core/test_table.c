@@ -568,15 +568,12 @@ static void an_old_line_of_advice_is_discarded(void **state)
 }
 
 /* A region is not over, and its list not given back, before its reads are. */
-static void the_list_is_read_no_more_after_the_end(void **state)
+static void expect_no_end_before_the_read(void)
 {
 	struct unic_evt_mr evt;
 
-	(void)state;
-	a.port.late_dma = true;
-	assert_int_equal(touch(2, 1), -UNIC_EMISS);
 	assert_int_equal(rig_dereg(&a, &mr), UNIC_ST_PENDING);
-	rig_run(&a, 1000000);
+	rig_run(&a, 30000000);
 	assert_false(rig_event(&a, &evt));
 	assert_int_equal(touch(9, 1), -UNIC_ERELEASED);
 	assert_int_equal(rig_count(&a, table_reads), 1);
@@ -586,6 +583,26 @@ static void the_list_is_read_no_more_after_the_end(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), mr.mr);
 	assert_int_equal(a.nic.faults.busy, 0);
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+}
+
+static void the_list_is_read_no_more_after_the_end(void **state)
+{
+	(void)state;
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	expect_no_end_before_the_read();
+}
+
+/* The same without anybody who waits: only the read itself holds the region. */
+static void nor_for_advice(void **state)
+{
+	uint32_t done;
+
+	(void)state;
+	a.port.late_dma = true;
+	assert_int_equal(rig_pages(&a, &mr, 2, 1, UNIC_ADVISE_WILL_NEED, &done),
+			 0);
+	expect_no_end_before_the_read();
 }
 
 /* So is a reset. */
@@ -777,6 +794,8 @@ int main(void)
 		TEST(a_list_outside_of_memory),
 		TEST(a_row_names_the_residency),
 		TEST(a_late_read_suspends_without_an_event),
+		TEST(the_list_is_read_no_more_after_the_end),
+		TEST(nor_for_advice),
 		TEST(a_page_comes_once_for_two_that_wait),
 		TEST(each_region_has_its_read),
 		TEST(a_late_read_that_fails),
@@ -784,7 +803,6 @@ int main(void)
 		TEST(an_old_line_is_discarded),
 		TEST(a_group_is_asked_for_again),
 		TEST(an_old_line_of_advice_is_discarded),
-		TEST(the_list_is_read_no_more_after_the_end),
 		TEST(a_reset_waits_for_reads),
 		TEST(a_read_that_does_not_end),
 		TEST(more_reads_than_places),
