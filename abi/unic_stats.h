@@ -126,7 +126,7 @@
 	X(table_reads, "groups of words of TABLE regions read by DMA")       \
 	X(table_stale, "of them not used: MR_INVALIDATE came meanwhile")     \
 	X(lone_sent, "requests that were alone, sent a shorter way")         \
-	X(lone_placed, "WRITEs that were alone, placed a shorter way")       \
+	X(lone_placed, "WRITEs and SENDs, alone, placed a shorter way")      \
 	X(lone_other, "sent as others though alone: WRITEs of one packet")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,

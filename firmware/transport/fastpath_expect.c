@@ -11,6 +11,35 @@
 #define OP_MASK	   0xff4fffffu /* solicited and pad may be anything */
 #define OP_WORD(o) ((uint32_t)(o) << 24 | UNIC_PKEY_DEFAULT)
 
+/* As classify_packet(), of what is for fastpath_lone.c if it is alone. */
+static bool classify_lone(const struct unic_qp_ctx *qp, uint32_t op,
+			  uint32_t body, struct unic_expect *e)
+{
+	uint32_t mtu = 1u << qp->mtu_shift, ext = 0;
+	uint32_t pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
+
+	switch (op & OP_MASK) {
+	case OP_WORD(UNIC_OP_READ_REQUEST):
+		e->kind = UNIC_EXPECT_READ;
+		e->len = 0;
+		return body == RETH_BYTES && !pad &&
+		       (qp->rights & UNIC_MR_REMOTE_READ);
+	case OP_WORD(UNIC_OP_READ_RESP_ONLY):
+		e->kind = UNIC_EXPECT_RESPONSE;
+		ext = AETH_BYTES;
+		break;
+	case OP_WORD(UNIC_OP_SEND_ONLY):
+		e->kind = UNIC_EXPECT_SEND;
+		if (op >> 16 & UNIC_BTH_SOLICITED)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	e->len = (uint16_t)(body - ext - pad);
+	return body > ext + pad && body - ext - pad <= mtu;
+}
+
 /*
  * What a packet with this opcode is, and how long its payload, if it has @body
  * bytes behind BTH. False: not for the fast path.
@@ -42,7 +71,7 @@ static bool classify_packet(const struct unic_qp_ctx *qp, uint32_t op,
 		e->kind = UNIC_EXPECT_LAST;
 		break;
 	default:
-		return false;
+		return UNIC_LONE && classify_lone(qp, op, body, e);
 	}
 	if (body <= ext + pad || body - ext - pad > mtu ||
 	    !(qp->rights & UNIC_MR_REMOTE_WRITE))
@@ -79,6 +108,7 @@ static inline uint32_t expect_index(uint32_t opcode)
 {
 	switch (opcode) {
 	case UNIC_OP_ACK:
+	case UNIC_OP_READ_RESP_ONLY:
 		return 1;
 	case UNIC_OP_WRITE_MIDDLE:
 		return 2;

@@ -20,6 +20,9 @@ enum unic_expect_kind { /* unic_expect.kind */
 	UNIC_EXPECT_FIRST,
 	UNIC_EXPECT_MIDDLE,
 	UNIC_EXPECT_LAST,
+	UNIC_EXPECT_READ,     /* a request */
+	UNIC_EXPECT_RESPONSE, /* all of one */
+	UNIC_EXPECT_SEND, /* all of one, without an event that it asks for */
 };
 
 /** unic_fastpath_expect_headers() - has the frame the headers that @e is about? */

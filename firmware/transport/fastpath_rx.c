@@ -3,6 +3,7 @@
 #include "transport/frame.h"
 #include "transport/fastpath.h"
 #include "transport/fastpath_expect.h"
+#include "transport/fastpath_receive.h"
 #include "transport/transport.h"
 #include "transport/requester_rx.h"
 #include "transport/responder_done.h"
@@ -443,6 +444,28 @@ static enum unic_fastpath write_middles(struct unic_transport *nic,
 	return burst_done(nic, qp, e, &b, done, apsn, n);
 }
 
+/* ------------------------------------------------------ SENDs of one packet */
+
+static CALLED enum unic_fastpath receive_send(struct unic_transport *nic,
+					      struct unic_qp_ctx *qp,
+					      const struct unic_rx *rx,
+					      const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+	uint32_t apsn = unic_get_word(w, UNIC_W_BTH_APSN);
+	struct unic_rsp *rsp = &qp->rsp;
+
+	if (unlikely(!unic_fastpath_in_sequence(rsp, apsn) || rsp->msg.kind ||
+		     (nic->trace.mask & (UNIC_TG_OF_RX | UNIC_TG_OF_WC)) ||
+		     !unic_fastpath_expect_headers(rx, e) ||
+		     !unic_fastpath_receive(nic, qp, rx->frame, e)))
+		return UNIC_FASTPATH_NOT;
+	rsp->nak_sent = false;
+	if (apsn >> 31 && !rsp->ack)
+		unic_responder_owe_ack(nic, qp);
+	return UNIC_FASTPATH_DONE;
+}
+
 /* ---------------------------------------------------------------- any frame */
 
 static enum unic_fastpath handle_ack(struct unic_transport *nic,
@@ -473,8 +496,11 @@ static CALLED enum unic_fastpath handle_rare_frame(struct unic_transport *nic,
 	case UNIC_EXPECT_LAST:
 		return write_last(nic, qp, rx, e);
 	default:
-		return handle_ack(nic, qp, rx, e);
+		break;
 	}
+	if (UNIC_LONE && e->kind != UNIC_EXPECT_ACK)
+		return UNIC_FASTPATH_NOT; /* it is not alone */
+	return handle_ack(nic, qp, rx, e);
 }
 
 enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
@@ -498,5 +524,7 @@ enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 		return write_only(nic, qp, rx, e, max, n);
 	if (e->kind == UNIC_EXPECT_MIDDLE)
 		return write_middles(nic, qp, rx, e, max, n);
+	if (UNIC_LONE && e->kind == UNIC_EXPECT_SEND)
+		return receive_send(nic, qp, rx, e);
 	return handle_rare_frame(nic, qp, rx, e);
 }

@@ -118,6 +118,22 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return 0;
 }
 
+void unic_rd_resources_answered(struct unic_qp_ctx *qp,
+				const struct unic_rd_resources_ask *ask)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	struct unic_read *rd = &qp->read[rsp->rd_next];
+
+	rsp->rd_next = (uint8_t)((rsp->rd_next + 1u) % UNIC_QP_READS);
+	rd->iova = ask->iova;
+	rd->rkey = ask->rkey;
+	rd->len = ask->len;
+	rd->psn = ask->psn;
+	rd->npkt = 1;
+	rd->atomic = false;
+	/* the rest is of those that are owed */
+}
+
 void unic_rd_resources_atomic(struct unic_transport *nic,
 			      struct unic_qp_ctx *qp, uint32_t psn,
 			      uint64_t was)

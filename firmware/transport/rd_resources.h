@@ -33,6 +33,11 @@ struct unic_rd_resources_ask {
 int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rd_resources_ask *ask);
 
+/** unic_rd_resources_answered() - a READ of one packet, @ask, has its response already; none
+ * is owed. It is remembered as the newest. */
+void unic_rd_resources_answered(struct unic_qp_ctx *qp,
+				const struct unic_rd_resources_ask *ask);
+
 /**
  * unic_rd_resources_again() - a READ with a PSN of the past. It is executed again if it
  * is one of those remembered and asks for the same range, or for packets of it, else it

@@ -58,7 +58,7 @@ static CALLED uint32_t write_cqe_run(struct unic_qp_ctx *qp,
 		if (acked < 0 || !unic_sq_is_well(wr) ||
 		    unic_form_word(slot) != form || slot->sge[0].lkey != lkey)
 			break;
-		unic_sq_write_success(cqe, slot, wr->len, qpn, opcode);
+		unic_sq_write_success(cqe, &slot->wr_id, wr->len, qpn, opcode);
 		if (left != n)
 			UNIC_WRITE_ONCE(cqe->seq, unic_to_le32(seq));
 		seq++;

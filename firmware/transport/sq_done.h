@@ -28,14 +28,13 @@ static inline bool unic_sq_is_well(const struct unic_wr *wr)
 	return (word & ~UNIC_SQ_EITHER) == UNIC_SQ_WELL;
 }
 
-/** unic_sq_write_success() - all but the seq of the record of a success, by words: gathered
- * in a vector register it would go by way of the stack. */
+/** unic_sq_write_success() - all but the seq of the record of a success of @wr_id, by words:
+ * gathered in a vector register it would go by way of the stack. */
 static inline void unic_sq_write_success(struct unic_cqe *cqe,
-					 const struct unic_sq_slot *slot,
-					 uint32_t len, uint32_t qpn,
-					 uint32_t opcode)
+					 const unic_le64 *wr_id, uint32_t len,
+					 uint32_t qpn, uint32_t opcode)
 {
-	const uint32_t *id = (const void *)&slot->wr_id;
+	const uint32_t *id = (const void *)wr_id;
 	uint32_t *to = (void *)cqe;
 
 	UNIC_WRITE_ONCE(to[0], id[0]);

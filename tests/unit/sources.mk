@@ -5,7 +5,7 @@ UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask 
 	test_badinput test_batch test_between test_bounce test_cache test_cached_long test_cached_window test_cmd test_cq test_cq_resize \
 	test_cut test_delegate test_derived test_dma test_evict test_fastreg test_found \
 	test_frames test_fuzzed test_guess test_histogram test_hostile test_icrc test_indirect \
-	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_loss test_meter test_miss \
+	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_lone_read test_lone_receive test_loss test_meter test_miss \
 	test_model test_mr test_multi test_nic test_notice test_opcodes test_order test_outstanding \
 	test_pain test_parts test_physical test_policy test_port test_qp test_random test_rc test_rc_evict test_rc_token \
 	test_reap test_reasons test_receives test_reclaim test_revoke test_roce \
@@ -14,7 +14,7 @@ UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask 
 	test_window test_window_miss
 UNIT_RIG  := $(addprefix tests/unit/,rig.c rig_kernel.c)
 # What several tests begin with.
-UNIT_SETS := $(addprefix tests/unit/,derived_rig.c evict_rig.c pair.c rc_rig.c sched_rig.c)
+UNIT_SETS := $(addprefix tests/unit/,derived_rig.c evict_rig.c lone_rig.c pair.c rc_rig.c sched_rig.c)
 LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 
 # ... the others run on the host only; here with all that they are linked from.

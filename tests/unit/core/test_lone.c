@@ -6,123 +6,26 @@
  */
 #include "unit.h"
 
+#include "lone_rig.h"
 #include "pair.h"
 #include "transport/responder_nak.h"
 #include "transport/tx.h"
 
 #define MS 1000000ull
 
-/* What one message did, as far as both ways must agree. */
-struct outcome {
-	struct unic_cqe cqe[4];
-	uint32_t cqes, lone_a, lone_b, other_a;
-	uint64_t count_a[UNIC_C_COUNT], count_b[UNIC_C_COUNT];
-	uint8_t bytes[64];
-	uint32_t holds;
-};
-
-static struct outcome by_lone, by_runs;
-
-static void write_of(uint64_t id, uint32_t off, uint32_t len)
-{
-	rig_send(&ra, &qa, UNIC_WR_WRITE, id, &ma, off, len, mb.iova + off,
-		 mb.stag);
-}
-
-static uint32_t lone_sent(const struct rig *r)
-{
-	return (uint32_t)rig_count(r, lone_sent) + r->nic.qps.roce.lone_sent;
-}
-
-static uint32_t lone_placed(const struct rig *r)
-{
-	return (uint32_t)rig_count(r, lone_placed) +
-	       r->nic.qps.roce.lone_placed;
-}
-
-static void forget_lone(struct rig *r)
-{
-	unic_roce_publish(&r->nic.transport);
-	r->nic.counter[UNIC_C_lone_sent] = 0;
-	r->nic.counter[UNIC_C_lone_placed] = 0;
-	r->nic.counter[UNIC_C_lone_other] = 0;
-}
-
-/* Both NICs, with two WRITEs of 8 bytes behind them: the next is like them. */
-static void warm(bool icrc, bool traced)
-{
-	uint32_t i;
-
-	pair_make(icrc, PAIR_PAGES);
-	ra.nic.trace.mask = rb.nic.trace.mask = traced ? ~0u : 0;
-	for (i = 0; i < 2; i++) {
-		write_of(i, 0, 8);
-		pair_run(MS);
-		pair_expect(&ra, &qa, i, 0, 8);
-	}
-	forget_lone(&ra);
-	forget_lone(&rb);
-}
-
-static void take_outcome(struct outcome *o)
-{
-	memset(o, 0, sizeof(*o));
-	while (o->cqes < 4 && rig_cqe(&ra, &qa, &o->cqe[o->cqes]))
-		o->cqes++;
-	o->lone_a = lone_sent(&ra);
-	o->lone_b = lone_placed(&rb);
-	unic_roce_count(&ra.nic.transport);
-	unic_roce_count(&rb.nic.transport);
-	memcpy(o->count_a, ra.nic.counter, sizeof(o->count_a));
-	memcpy(o->count_b, rb.nic.counter, sizeof(o->count_b));
-	o->count_a[UNIC_C_polls] = o->count_b[UNIC_C_polls] = 0;
-	o->count_a[UNIC_C_sleeps] = o->count_b[UNIC_C_sleeps] = 0;
-	o->other_a = (uint32_t)o->count_a[UNIC_C_lone_other];
-	memset(&o->count_a[UNIC_C_lone_sent], 0, 3 * sizeof(uint64_t));
-	memset(&o->count_b[UNIC_C_lone_sent], 0, 3 * sizeof(uint64_t));
-	memcpy(o->bytes, mb.mem, sizeof(o->bytes));
-	o->holds = ra.nic.mrs.mr[ma.mr].holds;
-}
-
-/* Runs @what with and without lone messages. The outcome must be the same, and @lone_a and
- * @lone_b what the first did: requests sent by A, WRITEs placed by B. */
-static void both_ways_of(bool icrc, void (*what)(void), uint32_t lone_a,
-			 uint32_t lone_b)
-{
-	warm(icrc, true);
-	what();
-	take_outcome(&by_runs);
-	assert_int_equal(by_runs.lone_a, 0);
-	assert_int_equal(by_runs.lone_b, 0);
-	warm(icrc, false);
-	what();
-	take_outcome(&by_lone);
-	assert_int_equal(by_lone.lone_a, lone_a);
-	assert_int_equal(by_lone.lone_b, lone_b);
-	by_lone.lone_a = by_lone.lone_b = by_lone.other_a = 0;
-	by_runs.other_a = 0;
-	assert_memory_equal(&by_lone, &by_runs, sizeof(by_lone));
-	pair_quiet();
-}
-
-static void both_ways(void (*what)(void), uint32_t lone_a, uint32_t lone_b)
-{
-	both_ways_of(false, what, lone_a, lone_b);
-}
-
 /* ------------------------------------------------------------ what is lone */
 
 static void do_one(void)
 {
-	write_of(7, 16, 8);
+	lone_write(7, 16, 8);
 	pair_run(MS);
 }
 
 static void one_is_lone(void **state)
 {
 	(void)state;
-	both_ways(do_one, 1, 1);
-	assert_int_equal(by_lone.cqes, 1);
+	lone_both_ways(do_one, 1, 1);
+	assert_int_equal(lone_result.cqes, 1);
 	assert_memory_equal(mb.mem + 16, ma.mem + 16, 8);
 }
 
@@ -130,8 +33,8 @@ static void one_is_lone(void **state)
 static void three_rounds_are_enough(void **state)
 {
 	(void)state;
-	warm(false, false);
-	write_of(7, 16, 8);
+	lone_warm(false, false);
+	lone_write(7, 16, 8);
 	pair_rounds(&ra, 1);
 	assert_int_equal(rb.port.rx_tail - rb.port.rx_head, 1);
 	pair_rounds(&rb, 1);
@@ -142,10 +45,10 @@ static void three_rounds_are_enough(void **state)
 
 static void do_unsignaled(void)
 {
-	write_of(7, 16, 8);
+	lone_write(7, 16, 8);
 	qa.sq[(qa.sq_tail - 1) % RIG_SLOTS].flags = 0;
 	pair_run(MS);
-	write_of(8, 16, 8);
+	lone_write(8, 16, 8);
 	pair_run(MS);
 }
 
@@ -153,9 +56,9 @@ static void do_unsignaled(void)
 static void unsignaled_completes_nothing(void **state)
 {
 	(void)state;
-	both_ways(do_unsignaled, 2, 2);
-	assert_int_equal(by_lone.cqes, 1);
-	assert_int_equal(unic_from_le64(by_lone.cqe[0].wr_id), 8);
+	lone_both_ways(do_unsignaled, 2, 2);
+	assert_int_equal(lone_result.cqes, 1);
+	assert_int_equal(unic_from_le64(lone_result.cqe[0].wr_id), 8);
 }
 
 static void do_odd_length(void)
@@ -163,7 +66,7 @@ static void do_odd_length(void)
 	uint32_t i;
 
 	for (i = 0; i < 3; i++) {
-		write_of(i, 16, 7);
+		lone_write(i, 16, 7);
 		pair_run(MS);
 	}
 }
@@ -172,8 +75,8 @@ static void do_odd_length(void)
 static void another_length(void **state)
 {
 	(void)state;
-	both_ways(do_odd_length, 2, 3);
-	assert_int_equal(by_lone.cqes, 3);
+	lone_both_ways(do_odd_length, 2, 3);
+	assert_int_equal(lone_result.cqes, 3);
 }
 
 static void do_wrap(void)
@@ -181,7 +84,7 @@ static void do_wrap(void)
 	uint32_t i;
 
 	for (i = 0; i < 3 * RIG_SLOTS; i++) {
-		write_of(i, i % 32, 8);
+		lone_write(i, i % 32, 8);
 		pair_run(MS);
 		pair_expect(&ra, &qa, i, 0, 8);
 	}
@@ -191,15 +94,15 @@ static void do_wrap(void)
 static void rings_go_round(void **state)
 {
 	(void)state;
-	both_ways(do_wrap, 3 * RIG_SLOTS, 3 * RIG_SLOTS);
+	lone_both_ways(do_wrap, 3 * RIG_SLOTS, 3 * RIG_SLOTS);
 }
 
 /* ------------------------------------------------------------ what is sent */
 
 static void do_two(void)
 {
-	write_of(1, 0, 8);
-	write_of(2, 8, 8);
+	lone_write(1, 0, 8);
+	lone_write(2, 8, 8);
 	pair_run(MS);
 }
 
@@ -207,8 +110,8 @@ static void do_two(void)
 static void two_are_a_run(void **state)
 {
 	(void)state;
-	both_ways(do_two, 0, 0);
-	assert_int_equal(by_lone.cqes, 2);
+	lone_both_ways(do_two, 0, 0);
+	assert_int_equal(lone_result.cqes, 2);
 }
 
 static void do_receive_first(void)
@@ -221,14 +124,14 @@ static void do_receive_first(void)
 static void one_behind_a_receive(void **state)
 {
 	(void)state;
-	both_ways(do_receive_first, 0, 1);
+	lone_both_ways(do_receive_first, 0, 1);
 }
 
 static void do_second_behind(void)
 {
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	pair_rounds(&ra, 1);
-	write_of(2, 8, 8);
+	lone_write(2, 8, 8);
 	pair_run(MS);
 }
 
@@ -236,8 +139,8 @@ static void do_second_behind(void)
 static void one_under_way(void **state)
 {
 	(void)state;
-	both_ways(do_second_behind, 1, 0);
-	assert_int_equal(by_lone.cqes, 2);
+	lone_both_ways(do_second_behind, 1, 0);
+	assert_int_equal(lone_result.cqes, 2);
 }
 
 static void do_other_page(void)
@@ -245,7 +148,7 @@ static void do_other_page(void)
 	uint32_t i;
 
 	for (i = 0; i < 2; i++) {
-		write_of(i, 4096 + 8 * i, 8);
+		lone_write(i, 4096 + 8 * i, 8);
 		pair_run(MS);
 	}
 }
@@ -254,19 +157,19 @@ static void do_other_page(void)
 static void another_page(void **state)
 {
 	(void)state;
-	both_ways(do_other_page, 1, 1);
+	lone_both_ways(do_other_page, 1, 1);
 }
 
 static void do_over_the_edge(void)
 {
-	write_of(1, 4092, 8);
+	lone_write(1, 4092, 8);
 	pair_run(MS);
 }
 
 static void two_pages(void **state)
 {
 	(void)state;
-	both_ways(do_over_the_edge, 0, 0);
+	lone_both_ways(do_over_the_edge, 0, 0);
 	assert_memory_equal(mb.mem + 4092, ma.mem + 4092, 8);
 }
 
@@ -281,44 +184,28 @@ static void do_wrong_key(void)
 static void a_wrong_local_key(void **state)
 {
 	(void)state;
-	both_ways(do_wrong_key, 0, 0);
-	assert_int_equal(by_lone.cqe[0].status, UNIC_WC_LOC_PROT_ERR);
-	assert_int_equal(by_lone.cqe[0].detail, UNIC_WD_STAG);
+	lone_both_ways(do_wrong_key, 0, 0);
+	assert_int_equal(lone_result.cqe[0].status, UNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(lone_result.cqe[0].detail, UNIC_WD_STAG);
 }
 
 static void do_outside(void)
 {
-	write_of(9, PAIR_BYTES - 4, 8);
+	lone_write(9, PAIR_BYTES - 4, 8);
 	pair_run(MS);
 }
 
 static void beyond_the_region(void **state)
 {
 	(void)state;
-	both_ways(do_outside, 0, 0);
-	assert_int_equal(by_lone.cqe[0].detail, UNIC_WD_BOUNDS);
-}
-
-/* Region @mr is asked back, and its owner gives it. */
-static void give_back(struct rig *r, const struct rig_mr *mr)
-{
-	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
-				   .gen = unic_to_le32(mr->gen) };
-	struct unic_evt_mr notice;
-
-	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
-	pair_run(MS);
-	rig_expect(r, UNIC_EVT_NOTICE, &notice);
-	assert_int_equal(rig_ack(r, &notice), 0);
-	assert_int_equal(
-		rig_answer(r, &notice, UNIC_ANSWER_RELEASE, NULL, 0, NULL), 0);
-	pair_run(MS);
+	lone_both_ways(do_outside, 0, 0);
+	assert_int_equal(lone_result.cqe[0].detail, UNIC_WD_BOUNDS);
 }
 
 static void do_evicted_here(void)
 {
-	give_back(&ra, &ma);
-	write_of(9, 0, 8);
+	lone_give_back(&ra, &ma);
+	lone_write(9, 0, 8);
 	pair_run(MS);
 }
 
@@ -326,14 +213,14 @@ static void do_evicted_here(void)
 static void an_evicted_source(void **state)
 {
 	(void)state;
-	both_ways(do_evicted_here, 0, 0);
-	assert_int_equal(by_lone.cqe[0].status, UNIC_WC_EVICTED);
+	lone_both_ways(do_evicted_here, 0, 0);
+	assert_int_equal(lone_result.cqe[0].status, UNIC_WC_EVICTED);
 }
 
 static void do_no_room(void)
 {
 	fake_room(&ra.port, fake_path(2), 0);
-	write_of(9, 0, 8);
+	lone_write(9, 0, 8);
 	pair_run(MS);
 	pair_expect_none(&ra, &qa);
 	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
@@ -344,14 +231,14 @@ static void do_no_room(void)
 static void no_room(void **state)
 {
 	(void)state;
-	both_ways(do_no_room, 0, 1);
-	assert_int_equal(by_lone.cqes, 1);
+	lone_both_ways(do_no_room, 0, 1);
+	assert_int_equal(lone_result.cqes, 1);
 }
 
 static void do_rewritten(void)
 {
 	fake_room(&ra.port, fake_path(2), 0);
-	write_of(9, 0, 8);
+	lone_write(9, 0, 8);
 	pair_run(MS);
 	qa.sq[(qa.sq_tail - 1) % RIG_SLOTS].sge[0].lkey = unic_to_le32(0);
 	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
@@ -362,14 +249,14 @@ static void do_rewritten(void)
 static void a_slot_is_read_once(void **state)
 {
 	(void)state;
-	both_ways(do_rewritten, 0, 1);
-	assert_int_equal(by_lone.cqe[0].status, 0);
+	lone_both_ways(do_rewritten, 0, 1);
+	assert_int_equal(lone_result.cqe[0].status, 0);
 }
 
 static void with_checksums(void **state)
 {
 	(void)state;
-	both_ways_of(true, do_one, 0, 0);
+	lone_both_ways_of(true, do_one, 0, 0);
 }
 
 /* A region of DEMAND whose page comes later. */
@@ -379,7 +266,7 @@ static void a_missing_source(void **state)
 	uint32_t done;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	assert_int_equal(rig_reg_cached(&ra, qa.pd, 2, UNIC_DEMAND, 0, &d), 0);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 9, &d, 0, 8, mb.iova, mb.stag);
 	pair_run(MS);
@@ -397,15 +284,15 @@ static void nobody_is_passed(void **state)
 	struct rig_qp q2;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	rig_qp(&ra, 0, qa.pd, 9, &q2);
 	fake_room(&ra.port, fake_path(2), 0);
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	pair_rounds(&ra, 2); /* A waits for room */
 	assert_int_not_equal(ra.nic.sched.work, 0);
 	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
-	forget_lone(&ra);
-	write_of(2, 8, 8);
+	lone_forget(&ra);
+	lone_write(2, 8, 8);
 	pair_rounds(&ra, 1);
 	assert_int_equal(lone_sent(&ra), 0);
 	pair_run(10 * MS);
@@ -419,11 +306,11 @@ static void two_queue_pairs_take_turns(void **state)
 	struct rig_qp qa2, qb2;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	rig_qp(&ra, 0, qa.pd, 9, &qa2);
 	rig_qp(&rb, 0, qb.pd, 9, &qb2);
 	rig_connect(&ra, &qa2, &rb, &qb2);
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	rig_send(&ra, &qa2, UNIC_WR_WRITE, 2, &ma, 8, 8, mb.iova + 8, mb.stag);
 	pair_rounds(&ra, 1);
 	assert_int_equal(lone_sent(&ra), 0);
@@ -443,7 +330,7 @@ static uint32_t fewest_done(bool busy)
 	uint32_t done[ALONE] = { 0 }, i, round, under_way = 0, least = ROUNDS;
 	struct unic_cqe cqe;
 
-	warm(false, false);
+	lone_warm(false, false);
 	for (i = 0; i < ALONE; i++) {
 		rig_qp(&ra, 0, qa.pd, 9 + i, &one[i]);
 		rig_qp(&rb, 0, qb.pd, 9 + i, &peer[i]);
@@ -453,7 +340,7 @@ static uint32_t fewest_done(bool busy)
 	}
 	for (round = 0; round < ROUNDS; round++) {
 		for (; busy && under_way < RIG_SLOTS; under_way++)
-			write_of(0, 64, 64);
+			lone_write(0, 64, 64);
 		pair_rounds(&ra, 1);
 		pair_rounds(&rb, 1);
 		while (rig_cqe(&ra, &qa, &cqe))
@@ -491,18 +378,18 @@ static void a_command_is_not_starved(void **state)
 	uint32_t i;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	cmd.hdr.epoch = unic_to_le32(ra.nic.epoch);
 	memcpy(ra.port.bar + UNIC_BAR_CMD_OFF +
 		       ra.cmd_tail % UNIC_CMD_ENTRIES * 64,
 	       &cmd, 64);
-	write_of(0, 0, 8);
+	lone_write(0, 0, 8);
 	pair_rounds(&ra, 1); /* it is awake */
 	pair_rounds(&rb, 1);
 	page->cmd_tail = unic_to_le32(++ra.cmd_tail);
 	for (i = 1; i < 6; i++) {
 		pair_rounds(&ra, 1); /* has an acknowledgement */
-		write_of(i, 0, 8);
+		lone_write(i, 0, 8);
 		pair_rounds(&ra, 1);
 		pair_rounds(&rb, 1);
 	}
@@ -536,7 +423,7 @@ static void do_flip(void)
 {
 	flip.done = false;
 	ra.port.on_frame = on_frame;
-	write_of(7, 16, 8);
+	lone_write(7, 16, 8);
 	pair_run(200 * MS);
 	ra.port.on_frame = NULL;
 }
@@ -553,18 +440,19 @@ static void headers_that_differ(void **state)
 	flip.lose = false;
 	for (i = 0; i < sizeof(at) / sizeof(*at); i++) {
 		flip.at = at[i];
-		warm(false, true);
+		lone_warm(false, true);
 		do_flip();
-		take_outcome(&by_runs);
-		warm(false, false);
+		lone_take(&lone_by_runs);
+		lone_warm(false, false);
 		do_flip();
-		take_outcome(&by_lone);
-		assert_int_equal(by_lone.cqes, by_runs.cqes);
-		assert_memory_equal(by_lone.cqe, by_runs.cqe,
-				    sizeof(by_lone.cqe));
-		assert_memory_equal(by_lone.bytes, by_runs.bytes, 64);
-		assert_memory_equal(by_lone.count_b, by_runs.count_b,
-				    sizeof(by_lone.count_b));
+		lone_take(&lone_result);
+		assert_int_equal(lone_result.cqes, lone_by_runs.cqes);
+		assert_memory_equal(lone_result.cqe, lone_by_runs.cqe,
+				    sizeof(lone_result.cqe));
+		assert_memory_equal(lone_result.bytes_b, lone_by_runs.bytes_b,
+				    64);
+		assert_memory_equal(lone_result.count_b, lone_by_runs.count_b,
+				    sizeof(lone_result.count_b));
 	}
 }
 
@@ -586,11 +474,11 @@ static void an_acknowledgement_has_its_checksum(void **state)
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		warm(false, false);
+		lone_warm(false, false);
 		rb.port.on_frame = look_at_acks;
 		rb.nic.link.icrc_offload = i;
 		ack_flags = 0;
-		write_of(2, 0, 8);
+		lone_write(2, 0, 8);
 		pair_run(MS);
 		pair_expect(&ra, &qa, 2, 0, 8);
 		assert_int_equal(ack_flags & UNIC_FRAME_NO_ICRC,
@@ -602,8 +490,8 @@ static void one_is_lost(void **state)
 {
 	(void)state;
 	flip.lose = true;
-	both_ways(do_flip, 1, 1);
-	assert_int_equal(by_lone.cqes, 1);
+	lone_both_ways(do_flip, 1, 1);
+	assert_int_equal(lone_result.cqes, 1);
 }
 
 static void do_lose_twice(void)
@@ -615,10 +503,10 @@ static void do_lose_twice(void)
 		pair_run(MS);
 		flip.done = false;
 		ra.port.on_frame = on_frame;
-		write_of(i, 0, 8);
+		lone_write(i, 0, 8);
 		pair_rounds(&ra, 1); /* is lost */
 		ra.port.on_frame = NULL;
-		write_of(i + 8, 8, 8);
+		lone_write(i + 8, 8, 8);
 		pair_run(200 * MS);
 	}
 }
@@ -628,16 +516,16 @@ static void gaps_are_told(void **state)
 {
 	(void)state;
 	flip.lose = true;
-	warm(false, true);
+	lone_warm(false, true);
 	do_lose_twice();
-	take_outcome(&by_runs);
-	warm(false, false);
+	lone_take(&lone_by_runs);
+	lone_warm(false, false);
 	do_lose_twice();
-	take_outcome(&by_lone);
-	assert_int_equal(by_runs.count_b[UNIC_C_tx_naks], 2);
-	assert_int_equal(by_lone.count_b[UNIC_C_tx_naks], 2);
-	assert_int_equal(by_lone.count_a[UNIC_C_timeouts],
-			 by_runs.count_a[UNIC_C_timeouts]);
+	lone_take(&lone_result);
+	assert_int_equal(lone_by_runs.count_b[UNIC_C_tx_naks], 2);
+	assert_int_equal(lone_result.count_b[UNIC_C_tx_naks], 2);
+	assert_int_equal(lone_result.count_a[UNIC_C_timeouts],
+			 lone_by_runs.count_a[UNIC_C_timeouts]);
 }
 
 /* A READ that waits for a page is answered before the WRITE behind it. */
@@ -647,11 +535,11 @@ static void an_acknowledgement_behind_a_read(void **state)
 	uint32_t done;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	assert_int_equal(rig_reg_cached(&rb, qb.pd, 2, UNIC_DEMAND, 0, &d), 0);
 	rig_send(&ra, &qa, UNIC_WR_READ, 5, &ma, 64, 8, d.iova, d.stag);
 	pair_run(MS);
-	write_of(7, 16, 8);
+	lone_write(7, 16, 8);
 	pair_run(MS);
 	assert_int_equal(lone_placed(&rb), 0);
 	pair_expect_none(&ra, &qa);
@@ -681,17 +569,17 @@ static void a_repeat_is_not_late(void **state)
 	uint64_t t;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 	t = qp->timeout_ns;
 	ra.port.on_frame = lose_some;
 	to_lose = 3;
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	pair_run(30 * t);
 	pair_expect(&ra, &qa, 1, 0, 8);
 	assert_int_equal(rig_count(&ra, timeouts), 3);
 	to_lose = 1;
-	write_of(2, 0, 8);
+	lone_write(2, 0, 8);
 	pair_run(t / 2);
 	assert_int_equal(rig_count(&ra, timeouts), 3);
 	pair_run(t);
@@ -706,14 +594,14 @@ static void a_repeat_is_not_early(void **state)
 	uint64_t t;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	t = unic_qp_by_number(&ra.nic.transport, qa.qpn)->timeout_ns;
 	ra.port.on_frame = lose_some;
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	pair_run(3 * t / 4);
 	pair_expect(&ra, &qa, 1, 0, 8);
 	to_lose = 1;
-	write_of(2, 0, 8);
+	lone_write(2, 0, 8);
 	pair_run(t / 2);
 	assert_int_equal(to_lose, 0);
 	assert_int_equal(rig_count(&ra, timeouts), 0);
@@ -729,11 +617,11 @@ static void a_repeat_of_a_late_look(void **state)
 	uint64_t t;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	t = unic_qp_by_number(&ra.nic.transport, qa.qpn)->timeout_ns;
 	ra.port.on_frame = lose_some;
 	to_lose = 1;
-	write_of(2, 0, 8);
+	lone_write(2, 0, 8);
 	pair_rounds(&ra, 1);
 	assert_int_equal(to_lose, 0);
 	ra.port.now_ns += 2 * t;
@@ -764,7 +652,7 @@ static void do_unasked(void)
 {
 	ra.port.on_frame = ask_for_nothing;
 	to_change = 1;
-	write_of(9, 8, 8);
+	lone_write(9, 8, 8);
 	pair_run(100 * MS);
 	ra.port.on_frame = NULL;
 }
@@ -773,15 +661,15 @@ static void do_unasked(void)
 static void one_that_asks_for_nothing(void **state)
 {
 	(void)state;
-	both_ways(do_unasked, 1, 0);
-	assert_int_equal(by_lone.cqes, 1);
-	assert_int_equal(by_lone.count_a[UNIC_C_timeouts], 1);
+	lone_both_ways(do_unasked, 1, 0);
+	assert_int_equal(lone_result.cqes, 1);
+	assert_int_equal(lone_result.count_a[UNIC_C_timeouts], 1);
 }
 
 static void do_evicted_there(void)
 {
-	give_back(&rb, &mb);
-	write_of(9, 0, 8);
+	lone_give_back(&rb, &mb);
+	lone_write(9, 0, 8);
 	pair_run(10 * MS);
 }
 
@@ -789,8 +677,8 @@ static void do_evicted_there(void)
 static void an_evicted_target(void **state)
 {
 	(void)state;
-	both_ways(do_evicted_there, 1, 0);
-	assert_int_not_equal(by_lone.cqe[0].status, 0);
+	lone_both_ways(do_evicted_there, 1, 0);
+	assert_int_not_equal(lone_result.cqe[0].status, 0);
 }
 
 static void do_wrong_rkey(void)
@@ -802,28 +690,28 @@ static void do_wrong_rkey(void)
 static void a_wrong_remote_key(void **state)
 {
 	(void)state;
-	both_ways(do_wrong_rkey, 1, 0);
-	assert_int_equal(by_lone.cqe[0].status, UNIC_WC_REM_ACCESS_ERR);
+	lone_both_ways(do_wrong_rkey, 1, 0);
+	assert_int_equal(lone_result.cqe[0].status, UNIC_WC_REM_ACCESS_ERR);
 }
 
 static void do_not_granted(void)
 {
 	rb.nic.mrs.mr[mb.mr].rights &= (uint8_t)~UNIC_MR_REMOTE_WRITE;
-	write_of(9, 8, 8);
+	lone_write(9, 8, 8);
 	pair_run(10 * MS);
 }
 
 static void without_the_right(void **state)
 {
 	(void)state;
-	both_ways(do_not_granted, 1, 0);
-	assert_int_equal(by_lone.cqe[0].status, UNIC_WC_REM_ACCESS_ERR);
+	lone_both_ways(do_not_granted, 1, 0);
+	assert_int_equal(lone_result.cqe[0].status, UNIC_WC_REM_ACCESS_ERR);
 }
 
 static void do_no_room_back(void)
 {
 	fake_room(&rb.port, fake_path(1), 0);
-	write_of(9, 0, 8);
+	lone_write(9, 0, 8);
 	pair_run(MS);
 	pair_expect_none(&ra, &qa);
 	fake_room(&rb.port, fake_path(1), FAKE_NEVER_FULL);
@@ -834,7 +722,7 @@ static void do_no_room_back(void)
 static void an_acknowledgement_waits(void **state)
 {
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	do_no_room_back();
 	pair_expect(&ra, &qa, 9, 0, 8);
 	unic_roce_count(&rb.nic.transport);
@@ -845,12 +733,12 @@ static void an_acknowledgement_waits(void **state)
 static void an_acknowledgement_passes_nobody(void **state)
 {
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	fake_room(&rb.port, fake_path(1), 0);
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 8, ma.iova, ma.stag);
 	pair_rounds(&rb, 2);
 	assert_int_not_equal(rb.nic.sched.work, 0);
-	write_of(9, 0, 8);
+	lone_write(9, 0, 8);
 	pair_rounds(&ra, 1);
 	pair_rounds(&rb, 1);
 	assert_true(rb.nic.qps
@@ -870,7 +758,7 @@ static void do_overflow(void)
 	uint32_t i;
 
 	for (i = 0; i < RIG_SLOTS + 1; i++) {
-		write_of(i, 0, 8);
+		lone_write(i, 0, 8);
 		pair_run(MS);
 	}
 }
@@ -879,42 +767,42 @@ static void do_overflow(void)
 static void a_full_completion_queue(void **state)
 {
 	(void)state;
-	warm(false, true);
+	lone_warm(false, true);
 	do_overflow();
-	take_outcome(&by_runs);
-	warm(false, false);
+	lone_take(&lone_by_runs);
+	lone_warm(false, false);
 	do_overflow();
-	take_outcome(&by_lone);
-	assert_int_equal(by_runs.count_a[UNIC_C_cq_overflows], 1);
-	assert_memory_equal(by_lone.count_a, by_runs.count_a,
-			    sizeof(by_lone.count_a));
+	lone_take(&lone_result);
+	assert_int_equal(lone_by_runs.count_a[UNIC_C_cq_overflows], 1);
+	assert_memory_equal(lone_result.count_a, lone_by_runs.count_a,
+			    sizeof(lone_result.count_a));
 }
 
 static void do_armed(void)
 {
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci);
 	pair_run(MS);
-	write_of(7, 0, 8);
+	lone_write(7, 0, 8);
 	pair_run(MS);
 }
 
 static void an_armed_queue_is_told(void **state)
 {
 	(void)state;
-	both_ways(do_armed, 1, 1);
-	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 1);
+	lone_both_ways(do_armed, 1, 1);
+	assert_int_equal(lone_result.count_a[UNIC_C_cq_events], 1);
 }
 
 static void do_arm_with_it(void)
 {
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci);
-	write_of(7, 0, 8);
+	lone_write(7, 0, 8);
 	pair_run(MS);
-	write_of(8, 0, 8);
+	lone_write(8, 0, 8);
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
 	pair_run(MS);
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
-	write_of(9, 0, 8);
+	lone_write(9, 0, 8);
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 2);
 	pair_run(MS);
 }
@@ -924,9 +812,9 @@ static void do_arm_with_it(void)
 static void armed_with_it(void **state)
 {
 	(void)state;
-	both_ways(do_arm_with_it, 3, 3);
-	assert_int_equal(by_lone.cqes, 3);
-	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 3);
+	lone_both_ways(do_arm_with_it, 3, 3);
+	assert_int_equal(lone_result.cqes, 3);
+	assert_int_equal(lone_result.count_a[UNIC_C_cq_events], 3);
 }
 
 static void do_arm_receive(void)
@@ -939,15 +827,15 @@ static void do_arm_receive(void)
 static void one_behind_an_armed_receive(void **state)
 {
 	(void)state;
-	both_ways(do_arm_receive, 0, 1);
-	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 1);
+	lone_both_ways(do_arm_receive, 0, 1);
+	assert_int_equal(lone_result.count_a[UNIC_C_cq_events], 1);
 }
 
 static void do_read_first(void)
 {
 	rig_send(&ra, &qa, UNIC_WR_READ, 5, &ma, 64, 8, mb.iova, mb.stag);
 	pair_run(MS);
-	write_of(7, 16, 8);
+	lone_write(7, 16, 8);
 	pair_run(MS);
 }
 
@@ -955,8 +843,8 @@ static void do_read_first(void)
 static void a_read_before_it(void **state)
 {
 	(void)state;
-	both_ways(do_read_first, 1, 1);
-	assert_int_equal(by_lone.cqes, 2);
+	lone_both_ways(do_read_first, 2, 1);
+	assert_int_equal(lone_result.cqes, 2);
 }
 
 /* An acknowledgement of a READ acknowledges nothing. */
@@ -965,7 +853,7 @@ static void a_read_is_not_acknowledged(void **state)
 	struct unic_qp_ctx *qp;
 
 	(void)state;
-	warm(false, false);
+	lone_warm(false, false);
 	qp = unic_qp_by_number(&rb.nic.transport, qb.qpn);
 	rig_send(&ra, &qa, UNIC_WR_READ, 5, &ma, 64, 8, mb.iova, mb.stag);
 	pair_rounds(&ra, 1);
@@ -976,23 +864,23 @@ static void a_read_is_not_acknowledged(void **state)
 	pair_rounds(&rb, 1);
 	pair_rounds(&ra, 1);
 	pair_expect_none(&ra, &qa);
-	assert_int_equal(lone_sent(&ra), 0);
+	assert_int_equal(lone_sent(&ra), 1);
 }
 
 static void do_posted_behind(void)
 {
-	write_of(1, 0, 8);
+	lone_write(1, 0, 8);
 	pair_rounds(&ra, 1);
 	pair_rounds(&rb, 1);
-	write_of(2, 8, 8); /* before the acknowledgement is looked at */
+	lone_write(2, 8, 8); /* before the acknowledgement is looked at */
 	pair_run(MS);
 }
 
 static void one_posted_meanwhile(void **state)
 {
 	(void)state;
-	both_ways(do_posted_behind, 1, 2);
-	assert_int_equal(by_lone.cqes, 2);
+	lone_both_ways(do_posted_behind, 1, 2);
+	assert_int_equal(lone_result.cqes, 2);
 }
 
 /* A memory operation waits until all before it is acknowledged: then it has its turn. */
@@ -1001,8 +889,8 @@ static void one_that_waits_for_it(void **state)
 	struct unic_cqe cqe;
 
 	(void)state;
-	warm(false, false);
-	write_of(1, 0, 8);
+	lone_warm(false, false);
+	lone_write(1, 0, 8);
 	pair_rounds(&ra, 1);
 	rig_send(&ra, &qa, UNIC_WR_LOCAL_INV, 2, &ma, 0, 0, 0, ma.stag ^ 1);
 	pair_rounds(&ra, 1);
